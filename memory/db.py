@@ -1,0 +1,263 @@
+"""The database: its tables, its migrations, and one way in for writes and one for reads.
+
+All statements run in threads, so the event loop never waits for a disk or a network.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import sqlite3
+import threading
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from queue import SimpleQueue
+from typing import Any, TypeVar
+
+import sqlalchemy as sa
+from alembic import command
+from alembic.config import Config
+from sqlalchemy import event, exc
+from sqlalchemy.engine import Connection, Engine, make_url
+
+Result = TypeVar("Result")
+
+metadata = sa.MetaData()
+
+threads = sa.Table(
+    "threads",
+    metadata,
+    sa.Column("id", sa.Integer, primary_key=True, autoincrement=True),
+    sa.Column("key", sa.Text, nullable=False, unique=True),
+    sa.Column("followed", sa.Boolean, nullable=False),
+    sa.Column("open", sa.Boolean, nullable=False),
+    sa.Column("read_from", sa.Integer, nullable=False),
+    sa.Index("open_threads", "open"),
+)
+records = sa.Table(
+    "records",
+    metadata,
+    sa.Column("thread", sa.Integer, sa.ForeignKey("threads.id"), primary_key=True, autoincrement=False),
+    sa.Column("seq", sa.Integer, primary_key=True, autoincrement=False),
+    sa.Column("at", sa.Float, nullable=False),
+    sa.Column("version", sa.Integer, nullable=False),
+    sa.Column("body", sa.Text, nullable=False),
+    sqlite_with_rowid=False,
+)
+results = sa.Table(
+    "results",
+    metadata,
+    sa.Column("thread", sa.Integer, sa.ForeignKey("threads.id"), primary_key=True, autoincrement=False),
+    sa.Column("handle", sa.Text, primary_key=True),
+    sa.Column("text", sa.Text, nullable=False),
+    sqlite_with_rowid=False,
+)
+inbox = sa.Table(
+    "inbox",
+    metadata,
+    sa.Column("id", sa.Integer, primary_key=True, autoincrement=True),
+    sa.Column("event", sa.Text, nullable=False, unique=True),
+    sa.Column("identity", sa.Text, nullable=False, unique=True),
+    sa.Column("thread", sa.Text, nullable=False),
+    sa.Column("received", sa.Float, nullable=False),
+    sa.Column("done", sa.Boolean, nullable=False),
+    sa.Column("body", sa.Text, nullable=False),
+    sa.Index("inbox_waiting", "done", "thread"),
+)
+posts = sa.Table(
+    "posts",
+    metadata,
+    sa.Column("message", sa.Text, primary_key=True),
+    sa.Column("thread", sa.Text, nullable=False),
+    sa.Column("of", sa.Integer, nullable=False),
+    sa.Column("what", sa.Text, nullable=False),
+    sqlite_with_rowid=False,
+)
+spend = sa.Table(
+    "spend",
+    metadata,
+    sa.Column("day", sa.Text, primary_key=True),
+    sa.Column("subject", sa.Text, primary_key=True),
+    sa.Column("dollars", sa.Float, nullable=False),
+    sqlite_with_rowid=False,
+)
+
+
+class DatabaseError(Exception):
+    """The database cannot be used; the message says what to do."""
+
+
+@dataclass(slots=True)
+class _Job:
+    work: Callable[[Connection], Any]
+    done: Callable[[Any, BaseException | None], None]
+
+
+class _SingleWriter:
+    """SQLite allows one writer: a thread of our own that commits whatever has queued up in one go.
+
+    Each job runs in a savepoint, so one that fails takes nothing of the others with it. Nobody is
+    told of success before the commit that holds it.
+    """
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+        self._queue: SimpleQueue[_Job | None] = SimpleQueue()
+        self._thread = threading.Thread(target=self._loop, name="bobbin-writer", daemon=True)
+        self._thread.start()
+
+    def submit(self, job: _Job) -> None:
+        self._queue.put(job)
+
+    def close(self) -> None:
+        self._queue.put(None)
+        self._thread.join()
+
+    def _loop(self) -> None:
+        with self._engine.connect() as connection:  # one connection for good: checking out costs as much as a row
+            while (job := self._queue.get()) is not None:
+                batch = [job]
+                while len(batch) < 64 and not self._queue.empty():
+                    more = self._queue.get()
+                    if more is None:
+                        self._queue.put(None)
+                        break
+                    batch.append(more)
+                self._commit(connection, batch)
+
+    def _commit(self, connection: Connection, batch: list[_Job]) -> None:
+        try:
+            with connection.begin():
+                if len(batch) == 1:
+                    outcomes = [(batch[0], batch[0].work(connection), None)]
+                else:
+                    outcomes = [self._run(connection, job) for job in batch]
+        except BaseException as error:
+            outcomes = [(job, None, error) for job in batch]
+        for job, value, error in outcomes:
+            job.done(value, error)
+
+    @staticmethod
+    def _run(connection: Connection, job: _Job) -> tuple[_Job, Any, BaseException | None]:
+        try:
+            with connection.begin_nested():
+                return job, job.work(connection), None
+        except Exception as error:
+            return job, None, error
+
+
+class _Pool:
+    """PostgreSQL takes many writers: a transaction for each job, in a few threads."""
+
+    def __init__(self, engine: Engine, workers: int) -> None:
+        self._engine = engine
+        self._threads = ThreadPoolExecutor(workers, thread_name_prefix="bobbin-db")
+
+    def submit(self, job: _Job) -> None:
+        self._threads.submit(self._run, job)
+
+    def close(self) -> None:
+        self._threads.shutdown(wait=True)
+
+    def _run(self, job: _Job) -> None:
+        try:
+            with self._engine.begin() as connection:
+                value = job.work(connection)
+        except BaseException as error:
+            job.done(None, error)
+        else:
+            job.done(value, None)
+
+
+class Database:
+    """``url`` in SQLAlchemy's form. Opening creates the file and its folder and migrates the schema.
+
+    Raises ``DatabaseError`` when it cannot be opened.
+    """
+
+    def __init__(self, url: str) -> None:
+        self._engine = _engine(url)
+        try:
+            _migrate(self._engine)
+        except (exc.DatabaseError, sqlite3.DatabaseError) as error:
+            shown = make_url(url).render_as_string(hide_password=True)
+            raise DatabaseError(
+                f"the database {shown} cannot be opened: {_first_line(error)}. "
+                "Check BOBBIN_DATABASE_URL (or BOBBIN_DATA_DIR), that the server runs, and that the place is writable."
+            ) from error
+        self._reads = _Pool(self._engine, 2)
+        self._writes = _SingleWriter(self._engine) if self._engine.dialect.name == "sqlite" else _Pool(self._engine, 4)
+
+    @property
+    def dialect(self) -> str:
+        return self._engine.dialect.name
+
+    async def write(self, work: Callable[[Connection], Result]) -> Result:
+        """Run ``work`` in a transaction; returns after the commit."""
+        return await self._through(self._writes, work)
+
+    async def read(self, work: Callable[[Connection], Result]) -> Result:
+        return await self._through(self._reads, work)
+
+    async def _through(self, lane: _SingleWriter | _Pool, work: Callable[[Connection], Result]) -> Result:
+        loop = asyncio.get_running_loop()
+        future: asyncio.Future[Result] = loop.create_future()
+
+        def settle(value: Any, error: BaseException | None) -> None:
+            if future.cancelled():
+                return
+            if error is None:
+                future.set_result(value)
+            else:
+                future.set_exception(error)
+
+        lane.submit(_Job(work, lambda value, error: _tell(loop, settle, value, error)))
+        return await asyncio.shield(future)
+
+    def close(self) -> None:
+        """Finish what was queued, then let go of the files."""
+        self._writes.close()
+        self._reads.close()
+        self._engine.dispose()
+
+
+def _tell(
+    loop: asyncio.AbstractEventLoop, settle: Callable[..., None], value: Any, error: BaseException | None
+) -> None:
+    if not loop.is_closed():
+        loop.call_soon_threadsafe(settle, value, error)
+
+
+def _engine(url: str) -> Engine:
+    parsed = make_url(url)
+    if parsed.get_backend_name() != "sqlite":
+        return sa.create_engine(parsed, pool_size=6, pool_pre_ping=True)
+    if parsed.database and parsed.database != ":memory:":
+        Path(parsed.database).parent.mkdir(parents=True, exist_ok=True)
+    engine = sa.create_engine(parsed, connect_args={"check_same_thread": False, "timeout": 15})
+
+    @event.listens_for(engine, "connect")
+    def _configure(connection: sqlite3.Connection, _: object) -> None:
+        # The driver would open transactions late and by itself; savepoints need it to keep out of the way.
+        connection.isolation_level = None
+        for pragma in ("journal_mode=WAL", "synchronous=FULL", "foreign_keys=ON", "busy_timeout=15000"):
+            connection.execute(f"PRAGMA {pragma}")
+
+    @event.listens_for(engine, "begin")
+    def _begin(connection: Connection) -> None:
+        connection.exec_driver_sql("BEGIN")
+
+    return engine
+
+
+def _migrate(engine: Engine) -> None:
+    config = Config()
+    config.set_main_option("script_location", str(Path(__file__).parent / "migrations"))
+    with engine.begin() as connection:
+        config.attributes["connection"] = connection
+        command.upgrade(config, "head")
+
+
+def _first_line(error: BaseException) -> str:
+    return str(getattr(error, "orig", None) or error).strip().splitlines()[0]

@@ -1,0 +1,250 @@
+"""The stored log of each thread: read once, kept while the thread is at work, appended to for ever.
+
+The key (thread, seq) is the fence: of two processes that write the same thread one fails at its
+append, before it has acted.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from itertools import count
+
+import sqlalchemy as sa
+from sqlalchemy import exc
+from sqlalchemy.engine import Connection
+
+from memory import db
+from memory.context import Assembly, Context, assembly
+from memory.records import (
+    FORMAT,
+    Cleared,
+    Compacted,
+    Framed,
+    Posted,
+    PostKind,
+    Record,
+    Stored,
+    Unbound,
+    dump,
+    load,
+)
+from memory.steps import ThreadState
+from memory.types import MessageId, ThreadKey
+
+Effect = Callable[[Connection], None]
+
+
+class Fenced(Exception):
+    """Another process has written to this thread: this one must not act on it any more."""
+
+
+class CorruptLog(Exception):
+    """A stored record cannot be read. The message names it and says what to do."""
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a posted message belongs."""
+
+    thread: ThreadKey
+    of: int
+    what: PostKind
+
+
+@dataclass(slots=True)
+class ThreadLog:
+    """One thread in memory: its records since the last compaction, and what they amount to."""
+
+    key: ThreadKey
+    id: int
+    database: db.Database
+    clock: Callable[[], float]
+    records: list[Stored] = field(default_factory=list[Stored])
+    state: ThreadState = field(default_factory=ThreadState)
+    _assembly: Assembly = field(default_factory=Assembly)
+    _next: int = 1
+    _lock: asyncio.Lock = field(default_factory=asyncio.Lock)
+
+    def begin(self, records: Sequence[Stored]) -> None:
+        for stored in records:
+            self._take(stored)
+        self._assembly = assembly(self.records)
+
+    @property
+    def context(self) -> Context:
+        """What the model reads now."""
+        return self._assembly.context
+
+    @property
+    def mid_loop(self) -> bool:
+        return self._assembly.mid_loop
+
+    def at(self, seq: int) -> Record | None:
+        """The record of this seq, if it is still in memory."""
+        index = seq - self.records[0].seq if self.records else -1
+        return self.records[index].record if 0 <= index < len(self.records) else None
+
+    async def append(self, *new: Record, also: Sequence[Effect] = ()) -> tuple[Stored, ...]:
+        """Write records, and ``also`` in the same transaction; returns once they are durable.
+
+        Raises ``Fenced`` when another process has written here in the meantime.
+        """
+        async with self._lock:
+            at = self.clock()
+            stored = tuple(Stored(seq, at, record) for seq, record in zip(count(self._next), new, strict=False))
+            rows = [
+                {"thread": self.id, "seq": s.seq, "at": at, "version": FORMAT, "body": dump(s.record)} for s in stored
+            ]
+            effects = (*also, *(effect for s in stored if (effect := self._derived(s)) is not None))
+
+            def work(connection: Connection) -> None:
+                connection.execute(_INSERT, rows)
+                for effect in effects:
+                    effect(connection)
+
+            try:
+                await self.database.write(work)
+            except exc.IntegrityError as error:
+                raise Fenced(
+                    f"another Bobbin process is writing to thread {self.key}; this one stops working on it. "
+                    "Run only one process for each database."
+                ) from error
+            rebuild = False
+            for s in stored:
+                rebuild = not self._take(s) or rebuild
+            if rebuild:
+                self._assembly = assembly(self.records)
+            return stored
+
+    def _take(self, stored: Stored) -> bool:
+        self.records.append(stored)
+        self._next = stored.seq + 1
+        self.state.take(stored)
+        extends = self._assembly.take(stored)
+        return extends and not isinstance(stored.record, Framed | Unbound | Cleared | Compacted)
+
+    def _derived(self, stored: Stored) -> Effect | None:
+        """What other tables keep of a record, so that it can be found or read faster."""
+        match stored.record:
+            case Posted(messages=messages, of=of, what=what):
+                rows: list[dict[str, object]] = [
+                    {"message": message, "thread": self.key, "of": of, "what": what} for message in messages
+                ]
+                return (lambda connection: _remember_posts(connection, rows)) if rows else None
+            case Compacted(keep_from=keep_from):
+                read_from = min(keep_from, self.state.turn.seq or keep_from)
+                return lambda connection: _set_read_from(connection, self.id, read_from)
+            case _:
+                return None
+
+
+_INSERT = sa.insert(db.records)
+
+
+def _remember_posts(connection: Connection, rows: list[dict[str, object]]) -> None:
+    known = set(
+        connection.scalars(sa.select(db.posts.c.message).where(db.posts.c.message.in_([r["message"] for r in rows])))
+    )
+    if fresh := [row for row in rows if row["message"] not in known]:
+        connection.execute(sa.insert(db.posts), fresh)
+
+
+def _set_read_from(connection: Connection, thread: int, seq: int) -> None:
+    connection.execute(sa.update(db.threads).where(db.threads.c.id == thread).values(read_from=seq))
+
+
+@dataclass(slots=True)
+class Logs:
+    """All threads of a database. The ones used last stay in memory."""
+
+    database: db.Database
+    clock: Callable[[], float] = time.time
+    keep: int = 32
+    _live: dict[ThreadKey, ThreadLog] = field(default_factory=dict[ThreadKey, ThreadLog])
+
+    async def open(self, key: ThreadKey) -> ThreadLog:
+        """The thread's log; an unknown thread begins empty. Raises ``CorruptLog``."""
+        if (live := self._live.pop(key, None)) is None:
+            thread, rows = await self.database.write(lambda connection: _load(connection, key))
+            live = ThreadLog(key, thread, self.database, self.clock)
+            live.begin([_read(key, *row) for row in rows])
+        self._live[key] = live
+        while len(self._live) > self.keep:
+            del self._live[next(iter(self._live))]
+        return live
+
+    def forget(self, key: ThreadKey) -> None:
+        """Drop what is in memory, so that the next ``open`` reads what is stored."""
+        self._live.pop(key, None)
+
+    async def set_open(self, key: ThreadKey, *, is_open: bool) -> None:
+        """Note whether the thread has unfinished work, for the scan at the next start."""
+
+        def work(connection: Connection) -> None:
+            connection.execute(sa.update(db.threads).where(db.threads.c.key == key).values(open=is_open))
+
+        await self.database.write(work)
+
+    async def follows(self, key: ThreadKey) -> bool:
+        """Whether words in this thread are for us without a mention."""
+        statement = sa.select(db.threads.c.followed).where(db.threads.c.key == key)
+        return bool(await self.database.read(lambda connection: connection.scalar(statement)))
+
+    async def place_of(self, message: MessageId) -> Place | None:
+        """Which thread and record one of our posted messages shows."""
+        columns = db.posts.c
+        statement = sa.select(columns.thread, columns.of, columns.what).where(columns.message == message)
+        row = await self.database.read(lambda connection: connection.execute(statement).first())
+        return Place(ThreadKey(row.thread), row.of, row.what) if row else None
+
+    async def whole_result(self, key: ThreadKey, handle: str) -> str | None:
+        """A result that was too large to be shown at once."""
+        statement = (
+            sa.select(db.results.c.text)
+            .join(db.threads, db.threads.c.id == db.results.c.thread)
+            .where(db.threads.c.key == key, db.results.c.handle == handle)
+        )
+        return await self.database.read(lambda connection: connection.scalar(statement))
+
+
+def keep_whole(thread: int, handle: str, text: str) -> Effect:
+    """Store a large result beside the record that shows a part of it."""
+    statement = sa.insert(db.results).values(thread=thread, handle=handle, text=text)
+    return lambda connection: connection.execute(statement) and None
+
+
+def ensure_thread(connection: Connection, key: ThreadKey, *, followed: bool = False) -> int:
+    """The row of a thread, made if need be; ``followed`` is only ever switched on."""
+    found = connection.execute(sa.select(db.threads.c.id, db.threads.c.followed).where(db.threads.c.key == key)).first()
+    if found is None:
+        values = {"key": key, "followed": followed, "open": False, "read_from": 1}
+        made = connection.execute(sa.insert(db.threads).values(**values).returning(db.threads.c.id))
+        return int(made.scalar_one())
+    if followed and not found.followed:
+        connection.execute(sa.update(db.threads).where(db.threads.c.id == found.id).values(followed=True))
+    return int(found.id)
+
+
+def _load(connection: Connection, key: ThreadKey) -> tuple[int, list[tuple[int, float, int, str]]]:
+    thread = ensure_thread(connection, key)
+    columns = db.records.c
+    start = sa.select(db.threads.c.read_from).where(db.threads.c.id == thread).scalar_subquery()
+    found = connection.execute(
+        sa.select(columns.seq, columns.at, columns.version, columns.body)
+        .where(columns.thread == thread, columns.seq >= start)
+        .order_by(columns.seq)
+    )
+    return thread, [(int(r.seq), float(r.at), int(r.version), str(r.body)) for r in found]
+
+
+def _read(key: ThreadKey, seq: int, at: float, version: int, body: str) -> Stored:
+    try:
+        return Stored(seq, at, load(body, version))
+    except ValueError as error:
+        raise CorruptLog(
+            f"record {seq} of thread {key} cannot be read ({str(error).splitlines()[0]}). "
+            "Nothing was changed. Restore the database from a backup, or start a new thread."
+        ) from error

@@ -1,0 +1,317 @@
+"""What should happen next in a thread? A pure question asked of its log.
+
+There is no other loop state, so going on after a crash, a restart or a long wait is asking again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Literal
+
+from memory.records import (
+    ApprovalAsked,
+    ApprovalGiven,
+    Briefed,
+    Cleared,
+    Compacted,
+    Deleted,
+    Edited,
+    Framed,
+    ModelSaid,
+    Noted,
+    NoteReason,
+    Posted,
+    PostKind,
+    Stopped,
+    StopReason,
+    Stored,
+    ToolEnded,
+    ToolStarted,
+    Unbound,
+    UserSaid,
+    digest,
+)
+from memory.types import CallId, MessageId, Person, ToolCall, Usage
+
+
+@dataclass(frozen=True, slots=True)
+class AskModel:
+    pass
+
+
+@dataclass(frozen=True, slots=True)
+class RunCalls:
+    """Calls that may go on: the policy decides which of them run and which need a yes first.
+
+    ``approved`` holds the ids with a recorded approval of exactly their bytes.
+    """
+
+    calls: tuple[ToolCall, ...]
+    approved: frozenset[CallId]
+
+
+@dataclass(frozen=True, slots=True)
+class Refuse:
+    """A call that must not run (any more)."""
+
+    call: ToolCall
+    outcome: Literal["not_run", "uncertain"]
+    why: Literal[
+        "stopped", "refused", "expired", "withdrawn", "superseded", "changed", "cut_off", "limit", "interrupted"
+    ]
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Deliver:
+    """Something people have not been shown yet."""
+
+    of: int
+    what: PostKind
+
+
+@dataclass(frozen=True, slots=True)
+class Wait:
+    """Nothing can go on before a person decides, or ``until`` (seconds since 1970) has passed."""
+
+    asked: tuple[ApprovalAsked, ...]
+
+    @property
+    def until(self) -> float:
+        return min(ask.expires_at for ask in self.asked)
+
+
+@dataclass(frozen=True, slots=True)
+class GiveUp:
+    """The last answer that was asked for after a limit brought none: end the turn."""
+
+    reason: Literal["limit", "loop"]
+
+
+@dataclass(frozen=True, slots=True)
+class Rest:
+    pass
+
+
+Step = AskModel | RunCalls | Refuse | Deliver | Wait | GiveUp | Rest
+
+
+@dataclass(slots=True)
+class Turn:
+    """Figures of the newest turn; ``seq`` is that of the words that began it."""
+
+    seq: int = 0
+    began: float = 0.0
+    requester: Person | None = None
+    sources: list[MessageId] = field(default_factory=list[MessageId])
+    asks: int = 0
+    calls: int = 0
+    usage: Usage = field(default_factory=Usage)
+    over: bool = True
+    tainted: bool = False
+    """Text that the requester did not write has come in."""
+    repeats: dict[str, int] = field(default_factory=dict[str, int])
+    """How often each call (by digest) has ended in this turn."""
+    seen: set[tuple[str, str]] = field(default_factory=set[tuple[str, str]])
+    stale: int = 0
+    """How many results in a row brought nothing new."""
+    notes: list[NoteReason] = field(default_factory=list[NoteReason])
+    closing: Literal["limit", "loop"] | None = None
+    """A limit was reached: one more answer, without tools."""
+    closed: bool = False
+    """That answer was asked for."""
+
+
+@dataclass(slots=True)
+class Approval:
+    """A request for a yes; ``seq`` is where it was asked."""
+
+    asked: ApprovalAsked
+    seq: int
+    given: ApprovalGiven | None = None
+    ended: bool = False
+    """The call has its result, with or without a verdict."""
+
+
+@dataclass(slots=True)
+class ThreadState:
+    """Where a thread stands: the fold of its log, kept up to date record by record."""
+
+    turn: Turn = field(default_factory=Turn)
+    owed: bool = False
+    cut_off: bool = False
+    open_calls: dict[CallId, ToolCall] = field(default_factory=dict[CallId, ToolCall])
+    ordinals: dict[CallId, int] = field(default_factory=dict[CallId, int])
+    approvals: dict[CallId, Approval] = field(default_factory=dict[CallId, Approval])
+    started: dict[CallId, ToolStarted] = field(default_factory=dict[CallId, ToolStarted])
+    halted: set[CallId] = field(default_factory=set[CallId])
+    due: dict[tuple[int, PostKind], Deliver] = field(default_factory=dict[tuple[int, PostKind], Deliver])
+    posted: dict[tuple[int, PostKind], tuple[MessageId, ...]] = field(
+        default_factory=dict[tuple[int, PostKind], tuple[MessageId, ...]]
+    )
+    """Messages that may have to be edited still: the card of the turn and its approval requests."""
+    calls_made: int = 0
+    frame: str = ""
+    last_usage: Usage | None = None
+
+    def take(self, stored: Stored) -> None:  # noqa: C901 - one line for each kind of record
+        """Move on by one record."""
+        seq, record = stored.seq, stored.record
+        match record:
+            case UserSaid():
+                self._begin(seq, stored.at, record)
+            case ModelSaid():
+                self._answered(seq, record)
+            case ToolStarted(call_id=call_id):
+                self.started[call_id] = record
+            case ToolEnded():
+                self._ended(seq, record)
+            case ApprovalAsked(call_id=call_id):
+                self.approvals[call_id] = Approval(record, seq)
+                self._due(seq, "approval")
+            case ApprovalGiven():
+                self._decided(record)
+            case Noted(reason=reason):
+                self.turn.notes.append(reason)
+                if reason in ("limit", "loop"):
+                    self.turn.closing = reason
+                self.owed = True
+            case Stopped(reason=reason):
+                self._stopped(seq, reason)
+            case Briefed(result=result):
+                self.turn.tainted = self.turn.tainted or result.untrusted
+                self.calls_made += 1
+            case Framed(digest=frame):
+                self.frame = frame
+            case Compacted():
+                self.calls_made, self.frame = record.calls_made, record.frame
+            case Posted():
+                self._posted(record)
+            case Edited() | Deleted() | Unbound() | Cleared():
+                pass
+
+    def _begin(self, seq: int, at: float, said: UserSaid) -> None:
+        if self.turn.over:
+            self.turn = Turn(seq=seq, began=at, requester=said.author, over=False)
+            self.posted = {key: messages for key, messages in self.posted.items() if key in self.due}
+            self.approvals = {key: approval for key, approval in self.approvals.items() if not approval.ended}
+            self._due(seq, "card")
+        self.turn.sources.append(said.source)
+        self.owed = True
+
+    def _answered(self, seq: int, said: ModelSaid) -> None:
+        self.last_usage = said.usage
+        self.turn.asks += 1
+        self.turn.usage = self.turn.usage + said.usage
+        self.turn.closed = self.turn.closing is not None
+        if not said.kept:
+            return
+        calls = said.message.calls
+        self.owed = said.stop == "pause"
+        self.cut_off = said.stop == "length"
+        self.open_calls = {call.id: call for call in calls}
+        self.ordinals = {call.id: self.calls_made + i for i, call in enumerate(calls, start=1)}
+        self.turn.calls += len(calls)
+        self.calls_made += len(calls)
+        if not calls and said.stop != "pause":
+            self._due(seq, "answer")
+            self.turn.over = True
+
+    def _ended(self, seq: int, ended: ToolEnded) -> None:
+        call_id = ended.result.call_id
+        call = self.open_calls.pop(call_id, None)
+        self.owed = self.owed or call_id not in self.halted
+        self.halted.discard(call_id)
+        effect = self.started.pop(call_id, None)
+        if ended.outcome == "uncertain":
+            self._due(seq, "notice")
+        if (approval := self.approvals.get(call_id)) is not None and not approval.ended:
+            approval.ended = True
+            if approval.given is None:
+                self._due(approval.seq, "approval")
+        if call is None or not ended.counted:
+            return
+        turn, name = self.turn, digest(call)
+        turn.tainted = turn.tainted or ended.result.untrusted
+        turn.repeats[name] = turn.repeats.get(name, 0) + 1
+        news = (call.name, ended.result.text)
+        turn.stale = turn.stale + 1 if news in turn.seen and effect is None else 0
+        turn.seen.add(news)
+
+    def _decided(self, given: ApprovalGiven) -> None:
+        """The first verdict counts; one on other bytes than were asked for counts for nothing."""
+        approval = self.approvals.get(given.call_id)
+        if approval is None or approval.ended or approval.given or given.digest != approval.asked.digest:
+            return
+        approval.given = given
+        self._due(approval.seq, "approval")
+
+    def _stopped(self, seq: int, reason: StopReason) -> None:
+        self.owed = False
+        self.halted |= self.open_calls.keys()
+        self.turn.over = True
+        if reason != "deleted":
+            self._due(seq, "notice")
+
+    def _posted(self, posted: Posted) -> None:
+        key = (posted.of, posted.what)
+        self.posted[key] = posted.messages
+        if posted.what != "card" or posted.final:
+            self.due.pop(key, None)
+
+    def _due(self, of: int, what: PostKind) -> None:
+        self.due[(of, what)] = Deliver(of, what)
+
+    def decide(self, call: ToolCall) -> Refuse | Literal["waits", "may_run"]:
+        """What becomes of one open call."""
+        if (start := self.started.get(call.id)) is not None and not start.repeatable:
+            return Refuse(call, "uncertain", "interrupted")
+        if call.id in self.halted:
+            return Refuse(call, "not_run", "stopped")
+        if self.cut_off:
+            return Refuse(call, "not_run", "cut_off")
+        if self.turn.closing:
+            return Refuse(call, "not_run", "limit")
+        if (approval := self.approvals.get(call.id)) is None:
+            return "may_run"
+        if approval.given is None:
+            return "waits"
+        if approval.given.verdict != "approved":
+            return Refuse(call, "not_run", approval.given.verdict, approval.given.reason)
+        return "may_run" if approval.given.digest == digest(call) else Refuse(call, "not_run", "changed")
+
+
+def next_step(state: ThreadState) -> Step:
+    """The one thing to do now. Showing comes first, so that nothing runs behind people's backs."""
+    if (deliver := _next_delivery(state)) is not None:
+        return deliver
+    decisions = [(call, state.decide(call)) for call in state.open_calls.values()]
+    for _, decision in decisions:
+        if isinstance(decision, Refuse):
+            return decision
+    if ready := tuple(call for call, decision in decisions if decision == "may_run"):
+        return RunCalls(ready, frozenset(call.id for call in ready if call.id in state.approvals))
+    if decisions:
+        return Wait(tuple(state.approvals[call.id].asked for call, _ in decisions))
+    if state.owed and state.turn.closing and state.turn.closed:
+        return GiveUp(state.turn.closing)
+    return AskModel() if state.owed else Rest()
+
+
+def _next_delivery(state: ThreadState) -> Deliver | None:
+    """Words before cards; the card of a running turn is edited as it goes and is due at its end only."""
+    cards = list[Deliver]()
+    for deliver in state.due.values():
+        if deliver.what != "card":
+            return deliver
+        if state.turn.over or deliver.of != state.turn.seq:
+            cards.append(deliver)
+    return cards[0] if cards else None
+
+
+def fold(log: Iterable[Stored]) -> ThreadState:
+    state = ThreadState()
+    for stored in log:
+        state.take(stored)
+    return state
