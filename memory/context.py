@@ -43,8 +43,8 @@ class Context:
 
     messages: tuple[Message, ...]
     stale_thinking: bool = False
-    anchor: int = 0
-    """Index of the message with the newest words of a person: a good place to remember the prefix."""
+    anchors: tuple[int, ...] = ()
+    """Indices of the messages with the two newest words of people: good places to remember the prefix."""
 
 
 @dataclass(slots=True)
@@ -55,7 +55,7 @@ class Assembly:
     strip_before: int = 0
     """Thinking said before this seq is left out for good."""
     messages: list[Message] = field(default_factory=list[Message])
-    anchor: int = 0
+    anchors: tuple[int, ...] = ()
     stale_thinking: bool = False
     _open: dict[CallId, ToolResult | None] = field(default_factory=dict[CallId, "ToolResult | None"])
     _behind: list[Part] = field(default_factory=list[Part])
@@ -66,7 +66,7 @@ class Assembly:
         match record:
             case UserSaid(header=header, text=text):
                 self._user(Text(text=f"{header}\n{text}"))
-                self.anchor = len(self.messages) - (0 if self._open else 1)
+                self._anchor(len(self.messages) - (0 if self._open else 1))
             case ModelSaid(kept=True, message=message):
                 self._model(message, stored.seq)
             case Briefed(call=call, result=result):
@@ -99,7 +99,11 @@ class Assembly:
 
     @property
     def context(self) -> Context:
-        return Context(tuple(self.messages), self.stale_thinking, self.anchor)
+        return Context(tuple(self.messages), self.stale_thinking, self.anchors)
+
+    def _anchor(self, index: int) -> None:
+        if index not in self.anchors:
+            self.anchors = (*self.anchors[-1:], index)
 
     def _model(self, message: Message, seq: int) -> None:
         parts = message.parts

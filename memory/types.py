@@ -38,6 +38,7 @@ class Person(Value):
 class Text(Value):
     kind: Literal["text"] = "text"
     text: str
+    opaque: JsonValue = None
 
 
 class Thinking(Value):
@@ -53,6 +54,7 @@ class ToolCall(Value):
     id: CallId
     name: str
     arguments: dict[str, JsonValue]
+    opaque: JsonValue = None
 
 
 class ToolResult(Value):

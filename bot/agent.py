@@ -1,0 +1,300 @@
+"""One step of a turn: ask the model, or run calls, and write down what happened.
+
+Append first, act second, append the outcome third. A step may be cancelled at any moment; what
+the log then says is enough to go on.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+from collections.abc import Awaitable, Callable
+from contextlib import aclosing
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+
+from bot.budget import Limits, looping, next_midnight, reached, warning
+from bot.events import AgentEvent, Asking, CallFinished, CallStarted, Recorded, Thought, Waiting, Wrote
+from bot.model import (
+    Busy,
+    CallNamed,
+    Misconfigured,
+    Model,
+    ModelError,
+    Request,
+    StaleThinking,
+    TextGrew,
+    ThoughtGrew,
+)
+from bot.prompts import NOTES
+from memory.log import ThreadLog, keep_whole
+from memory.records import (
+    ApprovalAsked,
+    Framed,
+    ModelSaid,
+    Noted,
+    Record,
+    Stopped,
+    ToolEnded,
+    ToolStarted,
+    Unbound,
+    digest,
+)
+from memory.spend import Spend, spending
+from memory.steps import GiveUp, Refuse, RunCalls
+from memory.types import CallId, Opaque, Person, Thinking, ToolCall
+from tools.base import Effect, ToolContext
+from tools.policy import Decision, Policy, decide
+from tools.registry import Ran, Registry, failure
+
+Emit = Callable[[AgentEvent], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Patience:
+    """How long a turn waits for a busy model: ``attempts`` in all, each wait at most ``longest`` seconds."""
+
+    attempts: int = 8
+    first: float = 1.0
+    longest: float = 60.0
+
+    def wait(self, attempt: int, retry_after: float | None) -> float | None:
+        """Seconds before the next attempt after ``attempt`` failed ones; None when it is time to give up."""
+        if attempt >= self.attempts:
+            return None
+        return min(self.longest, retry_after if retry_after is not None else self.first * 2 ** (attempt - 1))
+
+
+@dataclass(frozen=True, slots=True)
+class Scene:
+    """What surrounds one turn: who is told of its progress, and what its tools may use."""
+
+    emit: Emit
+    tool_context: Callable[[CallId], ToolContext]
+    approvers: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Agent:
+    model: Model
+    tools: Registry
+    system: str
+    model_name: str
+    spend: Spend
+    limits: Limits = field(default_factory=Limits)
+    policy: Policy = field(default_factory=Policy)
+    patience: Patience = field(default_factory=Patience)
+    max_output: int = 16_000
+    approval_seconds: float = 86_400.0
+    sleep: Callable[[float], Awaitable[object]] = asyncio.sleep
+
+    @property
+    def frame(self) -> str:
+        """Names the bytes that every request begins with."""
+        text = f"{self.model_name}\0{self.system}\0{self.tools.description}"
+        return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+    # -- asking the model ------------------------------------------------------------------------
+
+    async def ask(self, log: ThreadLog, scene: Scene) -> None:
+        """Ask the model once, and write down what it said or why it could not be asked."""
+        now, turn = log.clock(), log.state.turn
+        if turn.closing is None and (note := self._limit(log, now)) is not None:
+            await self._append(log, scene, note)
+            return
+        requester = turn.requester
+        if requester and await self._over_daily_budget(requester, now):
+            reset = next_midnight(datetime.fromtimestamp(now, UTC))
+            await self._append(log, scene, Stopped(reason="budget", detail=reset.isoformat()))
+            return
+        if log.state.frame != self.frame:
+            await self._append(log, scene, Framed(digest=self.frame))
+        try:
+            said = await self._ask_patiently(log, scene)
+        except StaleThinking as error:
+            await self._append(log, scene, _unbind(log, error))
+        except Misconfigured as error:
+            await self._append(log, scene, Stopped(reason="configuration", detail=str(error)))
+        except ModelError as error:
+            await self._append(log, scene, Stopped(reason="error", detail=str(error)))
+        else:
+            await self._write_down(log, scene, said)
+
+    def _limit(self, log: ThreadLog, now: float) -> Noted | None:
+        turn = log.state.turn
+        if looping(turn):
+            return Noted(reason="loop", text=NOTES["loop"])
+        limit = reached(turn, self.limits, now)
+        return None if limit is None else Noted(reason="limit", text=NOTES["limit"].format(limit=limit))
+
+    async def _over_daily_budget(self, requester: Person, now: float) -> bool:
+        cap = self.limits.daily_dollars
+        return bool(cap) and await self.spend.today(now, requester.id) >= cap
+
+    async def _ask_patiently(self, log: ThreadLog, scene: Scene) -> ModelSaid:
+        request = Request(log.key, self.system, self.tools, log.context, self.model_name, self.max_output)
+        attempt = 0
+        while True:
+            scene.emit(Asking())
+            try:
+                said = await self._stream(request, scene)
+            except Busy as error:
+                attempt += 1
+                seconds = self.patience.wait(attempt, error.retry_after)
+                if seconds is None:
+                    raise
+                scene.emit(Waiting(seconds, str(error)))
+                await self.sleep(seconds)
+                continue
+            if said.stop == "length" and request.max_output == self.max_output:
+                await self._append(log, scene, said.model_copy(update={"kept": False}))
+                request = replace(request, max_output=self.max_output * 3)
+                continue
+            return said
+
+    async def _stream(self, request: Request, scene: Scene) -> ModelSaid:
+        async with aclosing(self.model.stream(request)) as events:
+            async for event in events:
+                match event:
+                    case TextGrew(text=text):
+                        scene.emit(Wrote(text))
+                    case ThoughtGrew(text=text):
+                        scene.emit(Thought(text))
+                    case CallNamed():
+                        pass
+                    case ModelSaid():
+                        return event
+        raise Busy("the model's answer broke off")
+
+    async def _write_down(self, log: ThreadLog, scene: Scene, said: ModelSaid) -> None:
+        """An answer, and what an unusual one calls for."""
+        turn, message = log.state.turn, said.message
+        records: list[Record] = [said]
+        if said.stop == "refusal":
+            records = [said.model_copy(update={"kept": False}), Stopped(reason="refusal", detail=message.text)]
+        elif said.stop == "pause":
+            if not message.parts or not isinstance(message.parts[-1], Opaque):
+                records.append(Noted(reason="paused", text=NOTES["paused"]))
+        elif not message.calls and not message.text:
+            again = "empty" not in turn.notes
+            records = [
+                said.model_copy(update={"kept": False}),
+                Noted(reason="empty", text=NOTES["empty"]) if again else Stopped(reason="empty"),
+            ]
+        await self._append(log, scene, *records)
+
+    # -- running calls ---------------------------------------------------------------------------
+
+    async def run_calls(self, log: ThreadLog, step: RunCalls, scene: Scene) -> None:
+        """Ask for what needs a yes, run the reads side by side, then the writes one by one, in order."""
+        asks, reads, writes = list[Record](), list[ToolCall](), list[ToolCall]()
+        for call in step.calls:
+            if call.id in step.approved:
+                writes.append(call)
+            elif (refused := self._refused(log, call)) is not None:
+                asks.append(refused)
+            elif self._effect(call) is Effect.READ:
+                reads.append(call)
+            elif self._decide(log, call) is Decision.RUN:
+                writes.append(call)
+            else:
+                asks.append(self._asking(log, call, scene))
+        if asks:
+            await self._append(log, scene, *asks)
+        elif reads:
+            await self._run_reads(log, scene, reads)
+        else:
+            await self._run_write(log, scene, writes[0])
+
+    def _effect(self, call: ToolCall) -> Effect:
+        tool = self.tools.get(call.name)
+        return tool.effect if tool else Effect.READ
+
+    def _decide(self, log: ThreadLog, call: ToolCall) -> Decision:
+        return decide(self.policy, call.name, self._effect(call), tainted=log.state.turn.tainted)
+
+    def _refused(self, log: ThreadLog, call: ToolCall) -> ToolEnded | None:
+        if (problem := self.tools.problem(call)) is not None:
+            return self._ended(log, call, Ran(problem, "failed"))
+        if self._decide(log, call) is Decision.REFUSE:
+            why = failure(call, "forbidden", f"{call.name} is switched off here.", hint="Say so; do not try it again.")
+            return ToolEnded(result=why, outcome="not_run")
+        return None
+
+    def _asking(self, log: ThreadLog, call: ToolCall, scene: Scene) -> ApprovalAsked:
+        requester = log.state.turn.requester
+        assert requester is not None, "a turn begins with somebody's words"
+        return ApprovalAsked(
+            call_id=call.id,
+            digest=digest(call),
+            requester=requester,
+            approvers=scene.approvers or (requester.id,),
+            expires_at=log.clock() + self.approval_seconds,
+        )
+
+    async def _run_reads(self, log: ThreadLog, scene: Scene, calls: list[ToolCall]) -> None:
+        async with asyncio.TaskGroup() as group:
+            tasks = [group.create_task(self._run(log, scene, call)) for call in calls]
+        await self._append_results(log, scene, [(call, task.result()) for call, task in zip(calls, tasks, strict=True)])
+
+    async def _run_write(self, log: ThreadLog, scene: Scene, call: ToolCall) -> None:
+        tool = self.tools.get(call.name)
+        repeatable = tool is not None and tool.idempotent
+        await self._append(log, scene, ToolStarted(call_id=call.id, digest=digest(call), repeatable=repeatable))
+        await self._append_results(log, scene, [(call, await self._run(log, scene, call))])
+
+    async def _run(self, log: ThreadLog, scene: Scene, call: ToolCall) -> Ran:
+        scene.emit(CallStarted(call))
+        ran = await self.tools.run(call, scene.tool_context(call.id), _handle(log, call))
+        scene.emit(CallFinished(call.id, ran.result.line, not ran.result.is_error))
+        return ran
+
+    async def _append_results(self, log: ThreadLog, scene: Scene, results: list[tuple[ToolCall, Ran]]) -> None:
+        ended = [self._ended(log, call, ran) for call, ran in results]
+        whole = [keep_whole(log.id, _handle(log, call), ran.whole) for call, ran in results if ran.whole is not None]
+        stored = await log.append(*ended, also=whole)
+        for one in stored:
+            scene.emit(Recorded(one))
+
+    def _ended(self, log: ThreadLog, call: ToolCall, ran: Ran) -> ToolEnded:
+        tool, turn = self.tools.get(call.name), log.state.turn
+        polling = tool is not None and tool.polling
+        times = turn.repeats.get(digest(call), 0) + 1
+        return ToolEnded(
+            result=ran.result,
+            outcome=ran.outcome,
+            handle=_handle(log, call) if ran.whole is not None else "",
+            warning="" if polling else warning(times, turn.stale + ((call.name, ran.result.text) in turn.seen)),
+            counted=not polling,
+        )
+
+    async def refuse(self, log: ThreadLog, step: Refuse, scene: Scene) -> None:
+        """Close a call that must not run, with the reason the model reads."""
+        text = NOTES[f"refused_{step.why}"]
+        if step.reason:
+            text = f"{text} {step.reason}"
+        result = failure(step.call, step.why, text)
+        await self._append(log, scene, ToolEnded(result=result, outcome=step.outcome))
+
+    async def give_up(self, log: ThreadLog, step: GiveUp, scene: Scene) -> None:
+        await self._append(log, scene, Stopped(reason="limit", detail=step.reason))
+
+    async def _append(self, log: ThreadLog, scene: Scene, *records: Record) -> None:
+        requester = log.state.turn.requester
+        dollars = sum(record.usage.dollars for record in records if isinstance(record, ModelSaid))
+        cost = [spending(log.clock(), requester.id, dollars)] if requester and dollars else []
+        for stored in await log.append(*records, also=cost):
+            scene.emit(Recorded(stored))
+
+
+def _handle(log: ThreadLog, call: ToolCall) -> str:
+    """The name of a result that stays the same for ever: r and the number of the call in its thread."""
+    return f"r{log.state.ordinals.get(call.id, log.state.calls_made)}"
+
+
+def _unbind(log: ThreadLog, error: StaleThinking) -> Record:
+    """Old thinking was refused: have it dropped; if that was tried already, leave it all out."""
+    thinking = any(isinstance(part, Thinking) for message in log.context.messages for part in message.parts)
+    if not thinking:
+        return Stopped(reason="error", detail=str(error))
+    return Unbound(how="strip" if log.context.stale_thinking else "drop")

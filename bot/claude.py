@@ -1,0 +1,329 @@
+"""Claude's Messages API: the one file that knows its words.
+
+Turns a ``Request`` into a body whose beginning never changes, a stream of the SDK into
+``ModelEvent``s, and every failure into one of the errors of ``bot/model.py``. The facts that it
+relies on are those of the provider's documentation of autumn 2026.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncGenerator, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+import anthropic
+import httpx2
+import structlog
+
+from bot.model import (
+    Busy,
+    CallNamed,
+    Misconfigured,
+    ModelError,
+    ModelEvent,
+    Rejected,
+    Request,
+    StaleThinking,
+    TextGrew,
+    ThoughtGrew,
+    TooLong,
+)
+from memory.records import ModelSaid
+from memory.types import Message, Opaque, Part, Text, Thinking, ThreadKey, ToolCall, ToolResult, Usage
+from tools.registry import Registry
+
+Json = dict[str, Any]
+
+UPDATES = "thinking-display-updates-2026-08-18"
+BINDING = "thinking-binding-controls-2026-08-01"
+
+
+@dataclass(frozen=True, slots=True)
+class Price:
+    """Dollars for a million tokens; ``read`` is a share of ``input``. Writes cost 1.25 (5 m) or 2 (1 h) times it."""
+
+    input: float
+    output: float
+    read: float
+    long_above: int = 0
+    long_factor: float = 1.0
+
+
+PRICES = {
+    "claude-sonnet-5-5": Price(2, 10, 0.05),
+    "claude-opus-5-5": Price(4, 20, 0.05),
+    "claude-haiku-5-5": Price(0.10, 0.50, 0.1, long_above=100_000, long_factor=5),
+}
+UNKNOWN_PRICE = Price(4, 20, 0.1)
+"""For models that are not listed: rather too dear than a budget that never ends."""
+
+
+@dataclass(frozen=True, slots=True)
+class Wire:
+    """How requests are marked for the prompt cache and whether the model thinks."""
+
+    prefix_ttl: Literal["5m", "1h"] = "1h"
+    moving_ttl: Literal["5m", "1h"] = "5m"
+    thinking: bool = True
+
+
+@dataclass(slots=True)
+class Claude:
+    """The adapter. Keeps the wire form of each thread's messages, so that a step converts only what is new."""
+
+    client: anthropic.AsyncAnthropic
+    """Or its siblings for Bedrock and Vertex, which have the same methods."""
+    fallback_model: str
+    prices: dict[str, Price] = field(default_factory=lambda: dict(PRICES))
+    wire: Wire = field(default_factory=Wire)
+    _converted: dict[ThreadKey, tuple[list[Message], list[Json]]] = field(
+        default_factory=dict[ThreadKey, tuple[list[Message], list[Json]]]
+    )
+    _tools: tuple[Registry, list[Json]] | None = None
+    _missing: set[str] = field(default_factory=set[str])
+
+    async def stream(self, request: Request) -> AsyncGenerator[ModelEvent, None]:
+        """See ``Model``. A model that does not exist is replaced by the fallback, for good."""
+        model = self.fallback_model if request.model in self._missing else request.model
+        try:
+            async for event in self._stream(self._body(request, model), self._betas(request)):
+                yield event
+        except anthropic.NotFoundError as error:
+            if model == self.fallback_model:
+                raise Misconfigured(f"the model {model} does not exist for this key; set BOBBIN_MODEL") from error
+            structlog.get_logger().warning("model not found", action="model_fallback", model=model)
+            self._missing.add(model)
+            async for event in self.stream(request):
+                yield event
+        except (anthropic.AnthropicError, httpx2.HTTPError, ValueError) as error:
+            raise _explained(error) from error
+
+    async def _stream(self, body: Json, betas: list[str]) -> AsyncGenerator[ModelEvent, None]:
+        headers = {"anthropic-beta": ",".join(betas)} if betas else {}
+        arguments = _Arguments()
+        async with self.client.messages.stream(**body, extra_headers=headers) as stream:
+            async for event in stream:
+                match event.type:
+                    case "text":
+                        yield TextGrew(event.text)
+                    case "thinking":
+                        yield ThoughtGrew(event.thinking)
+                    case "content_block_start":
+                        if event.content_block.type == "tool_use":
+                            yield CallNamed(event.content_block.name)
+                    case "input_json":
+                        arguments.grow(event.partial_json)
+                    case "content_block_stop":
+                        arguments.check()
+                    case _:
+                        pass
+            final = await stream.get_final_message()
+        yield self._said(final, str(body["model"]))
+
+    def _said(self, final: Any, model: str) -> ModelSaid:
+        if final.stop_reason == "model_context_window_exceeded":
+            raise TooLong("the conversation fills the model's whole window")
+        message = Message(role="assistant", parts=tuple(_part(block.to_dict()) for block in final.content))
+        stop = _STOPS.get(final.stop_reason, "end")
+        if message.calls and stop != "calls":
+            stop = "length"  # calls of an answer that did not end with them are never run
+        return ModelSaid(message=message, usage=self._usage(final.usage, model), stop=stop, model=model)
+
+    def _usage(self, usage: Any, model: str) -> Usage:
+        price = self.prices.get(model, UNKNOWN_PRICE)
+        read, written = usage.cache_read_input_tokens or 0, usage.cache_creation_input_tokens or 0
+        split = usage.cache_creation
+        hour = (split.ephemeral_1h_input_tokens or 0) if split else 0
+        total = usage.input_tokens + read + written
+        factor = price.long_factor if price.long_above and total > price.long_above else 1.0
+        inputs = usage.input_tokens + price.read * read + 1.25 * (written - hour) + 2 * hour
+        dollars = (inputs * price.input + usage.output_tokens * price.output) * factor / 1e6
+        return Usage(
+            fresh=usage.input_tokens, cache_read=read, cache_write=written, output=usage.output_tokens, dollars=dollars
+        )
+
+    # -- the request -----------------------------------------------------------------------------
+
+    def _body(self, request: Request, model: str) -> Json:
+        body: Json = {
+            "model": model,
+            "max_tokens": request.max_output,
+            "system": [{"type": "text", "text": request.system, **self._mark(self.wire.prefix_ttl)}],
+            "tools": self._tool_list(request.tools),
+            "messages": self._messages(request),
+        }
+        if self.wire.thinking:
+            thinking: Json = {"type": "adaptive", "display": "updates"}
+            if request.context.stale_thinking:
+                thinking["block_binding"] = {"prefix_mismatch_behavior": "drop_block"}
+            body["thinking"] = thinking
+        return body
+
+    def _betas(self, request: Request) -> list[str]:
+        if not self.wire.thinking:
+            return []
+        return [UPDATES, BINDING] if request.context.stale_thinking else [UPDATES]
+
+    def _tool_list(self, tools: Registry) -> list[Json]:
+        if self._tools is None or self._tools[0] is not tools:
+            wire = [{"name": t.name, "description": t.description, "input_schema": t.schema} for t in tools]
+            self._tools = (tools, wire)
+        return self._tools[1]
+
+    def _messages(self, request: Request) -> list[Json]:
+        """The messages with their cache marks: the two newest words of people, and the moving end."""
+        messages = request.context.messages
+        wire = list(self._convert(request.thread, messages))
+        end = len(wire) - 1
+        for index in request.context.anchors:
+            wire[index] = _marked(wire[index], self._mark(self.wire.prefix_ttl))
+        if end not in request.context.anchors:
+            wire[end] = _marked(wire[end], self._mark(self.wire.moving_ttl))
+        return wire
+
+    def _convert(self, thread: ThreadKey, messages: Sequence[Message]) -> list[Json]:
+        known, wire = self._converted.pop(thread, ([], []))
+        same = 0
+        while same < min(len(known), len(messages)) and known[same] is messages[same]:
+            same += 1
+        known[same:] = messages[same:]
+        wire[same:] = [_message(message) for message in messages[same:]]
+        self._converted[thread] = (known, wire)
+        while len(self._converted) > 32:
+            del self._converted[next(iter(self._converted))]
+        return wire
+
+    @staticmethod
+    def _mark(ttl: str) -> Json:
+        return {"cache_control": {"type": "ephemeral", "ttl": ttl}}
+
+
+@dataclass(slots=True)
+class _Arguments:
+    """The arguments of a call as they arrive. The SDK completes cut-off JSON in silence; we refuse it."""
+
+    text: str = ""
+
+    def grow(self, more: str) -> None:
+        self.text += more
+
+    def check(self) -> None:
+        """Raises ``ValueError`` if what has arrived is not whole."""
+        if self.text:
+            json.loads(self.text)
+        self.text = ""
+
+
+_STOPS: dict[str | None, Literal["end", "calls", "length", "refusal", "pause"]] = {
+    "end_turn": "end",
+    "stop_sequence": "end",
+    "tool_use": "calls",
+    "max_tokens": "length",
+    "refusal": "refusal",
+    "pause_turn": "pause",
+}
+
+
+def _marked(message: Json, mark: Json) -> Json:
+    *rest, last = message["content"]
+    return {"role": message["role"], "content": [*rest, {**last, **mark}]}
+
+
+def _message(message: Message) -> Json:
+    return {"role": message.role, "content": [_block(part) for part in message.parts]}
+
+
+def _block(part: Part) -> Any:
+    match part:
+        case Text(text=text, opaque=opaque):
+            return opaque or {"type": "text", "text": text}
+        case ToolCall(id=call_id, name=name, arguments=arguments, opaque=opaque):
+            return opaque or {"type": "tool_use", "id": call_id, "name": name, "input": arguments}
+        case ToolResult(call_id=call_id, text=text, is_error=is_error):
+            result: Json = {"type": "tool_result", "tool_use_id": call_id, "content": text}
+            return {**result, "is_error": True} if is_error else result
+        case Thinking(opaque=opaque) | Opaque(opaque=opaque):
+            return opaque
+
+
+def _part(block: Json) -> Part:
+    """A content block as a part. What has more fields than we know is kept whole, to be sent back as it came."""
+    match block:
+        case {"type": "text", "text": text}:
+            return Text(text=text, opaque=_extra(block, {"type", "text"}))
+        case {"type": "tool_use", "id": call_id, "name": name, "input": arguments}:
+            extra = _extra(block, {"type", "id", "name", "input"})
+            return ToolCall(id=call_id, name=name, arguments=arguments, opaque=extra)
+        case {"type": "thinking", "thinking": text}:
+            return Thinking(text=text, opaque=block)
+        case {"type": "redacted_thinking"}:
+            return Thinking(text="", opaque=block)
+        case _:
+            return Opaque(opaque=block)
+
+
+def _extra(block: Json, known: set[str]) -> Json | None:
+    return block if any(value is not None for key, value in block.items() if key not in known) else None
+
+
+# -- failures ------------------------------------------------------------------------------------
+
+
+def _explained(error: Exception) -> ModelError:
+    """The error of ``bot/model.py`` for a failure of the SDK, by the table of the platform's rules."""
+    if isinstance(error, anthropic.APIStatusError):
+        return _explained_status(error)
+    if isinstance(error, anthropic.APIConnectionError | httpx2.HTTPError):
+        return Busy("the connection to the model broke")
+    if isinstance(error, ValueError):
+        return Busy("the model's answer arrived damaged")
+    return Misconfigured(f"the model's client cannot work: {error}")
+
+
+def _explained_status(error: anthropic.APIStatusError) -> ModelError:
+    said = error.api_message or str(error)
+    match error.status_code:
+        case 401 | 402 | 403:
+            return Misconfigured(f"the model's provider refused the key ({error.status_code}): {said}")
+        case 429 if _spend_limit(error):
+            return Misconfigured(f"the spending limit at the model's provider is reached: {said}")
+        case 408 | 409 | 429:
+            return Busy("the model's rate limit is reached", _retry_after(error))
+        case 413:
+            return TooLong(said)
+        case 400:
+            return _explained_request(said)
+        case 200 if error.type == "invalid_request_error":
+            return _explained_request(said)
+        case status if status == 200 or status >= 500:
+            return Busy(
+                "the model is overloaded" if _overloaded(error) else "the model's service failed", _retry_after(error)
+            )
+        case _:
+            return Rejected(said)
+
+
+def _explained_request(said: str) -> ModelError:
+    lowered = said.lower()
+    if "too long" in lowered or "exceeds the maximum size" in lowered:
+        return TooLong(said)
+    if "thinking" in lowered and any(word in lowered for word in ("signature", "bound", "cannot be modified")):
+        return StaleThinking(said)
+    return Rejected(said)
+
+
+def _overloaded(error: anthropic.APIStatusError) -> bool:
+    return error.status_code == 529 or error.type == "overloaded_error"
+
+
+def _spend_limit(error: anthropic.APIStatusError) -> bool:
+    code = (error.error_code or "").lower()
+    return any(word in code for word in ("spend", "billing", "credit", "quota"))
+
+
+def _retry_after(error: anthropic.APIStatusError) -> float | None:
+    try:
+        return max(0.0, float(error.response.headers["retry-after"]))
+    except (KeyError, ValueError):
+        return None

@@ -1,0 +1,103 @@
+"""The port to the chat: what people see of a turn, and what a turn asks about people."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal, Protocol
+
+from bot.progress import Card
+from memory.inbox import Edited, Said
+from memory.records import ApprovalAsked, ApprovalGiven, PostKind, UserSaid
+from memory.types import MessageId, Person, ThreadKey, ToolCall
+from tools.base import Output
+
+Standing = Literal["member", "guest", "outsider", "bot", "deactivated", "unknown"]
+"""What somebody is in this workspace. ``unknown``: the platform could not say, so nothing is allowed."""
+
+
+@dataclass(frozen=True, slots=True)
+class PostKey:
+    """Names one thing that is shown, for ever: ``of`` is the seq of the record that it shows."""
+
+    turn: int
+    of: int
+    kind: PostKind
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """Markdown of the model. ``notify`` may be named in it; ``named_hosts`` is set in a tainted turn."""
+
+    markdown: str
+    notify: frozenset[str] = frozenset()
+    named_hosts: frozenset[str] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Notice:
+    """Our own words, as markdown."""
+
+    markdown: str
+    notify: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """A call that waits for a yes, or what became of it. ``ended`` without a verdict: closed by a stop."""
+
+    call: ToolCall
+    asked: ApprovalAsked
+    locale: str
+    given: ApprovalGiven | None = None
+    ended: bool = False
+
+
+Body = Card | Answer | Notice | Request
+
+
+class SurfaceError(Exception):
+    """The chat would not take a message, for good; the message says why."""
+
+
+class Surface(Protocol):
+    """Implemented by ``bot/slack``. Calls wait for the platform's limits; nothing is posted twice."""
+
+    async def hear(self, said: Said) -> UserSaid:
+        """Names, place and time of a message, as the model will read them."""
+        ...
+
+    async def reread(self, edited: Edited) -> tuple[Person, str]:
+        """Who edited a message, and what it says now."""
+        ...
+
+    async def person(self, person: str) -> tuple[Person, Standing]: ...
+
+    async def earlier(self, said: Said) -> Output | None:
+        """What was said in the thread before this message reached us; None if there was nothing."""
+        ...
+
+    async def post(
+        self, thread: ThreadKey, key: PostKey, body: Body, *, check: bool, seeds: Sequence[str] = ()
+    ) -> tuple[MessageId, ...]:
+        """Post as one or more messages. ``check``: an earlier try may have got through, so look first.
+
+        Raises ``SurfaceError`` when the thread is gone or closed to us.
+        """
+        ...
+
+    async def edit(self, message: MessageId, key: PostKey, body: Body) -> None:
+        """Edit a message and wait until it shows ``body``. The latest edit wins."""
+        ...
+
+    def edit_soon(self, message: MessageId, key: PostKey, body: Body) -> None:
+        """Edit when the limits allow it; only the newest ``body`` is sent."""
+        ...
+
+    async def mark(self, message: MessageId, *, queued: bool) -> None:
+        """Show (or take away) that a message was seen and waits. Failures are only logged."""
+        ...
+
+    async def whisper(self, thread: ThreadKey, person: str, markdown: str) -> None:
+        """Tell one person something that nobody else sees."""
+        ...
