@@ -241,7 +241,14 @@ class Agent:
         tool = self.tools.get(call.name)
         repeatable = tool is not None and tool.idempotent
         await self._append(log, scene, ToolStarted(call_id=call.id, digest=digest(call), repeatable=repeatable))
-        await self._append_results(log, scene, [(call, await self._run(log, scene, call))])
+        running = asyncio.ensure_future(self._run(log, scene, call))
+        try:
+            await asyncio.shield(running)
+        except asyncio.CancelledError:
+            # An effect under way is seen through (its time-out bounds it): an unknown outcome would be worse.
+            await self._append_results(log, scene, [(call, await running)])
+            raise
+        await self._append_results(log, scene, [(call, running.result())])
 
     async def _run(self, log: ThreadLog, scene: Scene, call: ToolCall) -> Ran:
         scene.emit(CallStarted(call))

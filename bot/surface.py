@@ -27,11 +27,14 @@ class PostKey:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """Markdown of the model. ``notify`` may be named in it; ``named_hosts`` is set in a tainted turn."""
+    """Markdown of the model; people in ``notify`` may be notified by it.
+
+    ``trusted_words`` is set when the turn has read untrusted text: only hosts that stand in it are linked.
+    """
 
     markdown: str
     notify: frozenset[str] = frozenset()
-    named_hosts: frozenset[str] | None = None
+    trusted_words: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,8 +76,8 @@ class Surface(Protocol):
 
     async def person(self, person: str) -> tuple[Person, Standing]: ...
 
-    async def earlier(self, said: Said) -> Output | None:
-        """What was said in the thread before this message reached us; None if there was nothing."""
+    async def earlier(self, thread: ThreadKey, before: MessageId, since: MessageId | None) -> Output:
+        """What was said in the thread before a message, newest kept, and after ``since`` if that is given."""
         ...
 
     async def post(
@@ -94,8 +97,8 @@ class Surface(Protocol):
         """Edit when the limits allow it; only the newest ``body`` is sent."""
         ...
 
-    async def mark(self, message: MessageId, *, queued: bool) -> None:
-        """Show (or take away) that a message was seen and waits. Failures are only logged."""
+    async def mark_seen(self, message: MessageId) -> None:
+        """Show that a message was seen and waits its turn. Failures are only logged."""
         ...
 
     async def whisper(self, thread: ThreadKey, person: str, markdown: str) -> None:

@@ -16,10 +16,10 @@ from memory.records import (
     Briefed,
     Cleared,
     Compacted,
-    Deleted,
-    Edited,
     Framed,
     Log,
+    MessageDeleted,
+    MessageEdited,
     ModelSaid,
     Noted,
     Posted,
@@ -79,9 +79,9 @@ class Assembly:
             case Stopped(reason="cancelled" | "limit", by=by):
                 who = by.name if by else "Bobbin"
                 self._user(Text(text=f"[Bobbin: {who} ended this run here. Go on with it only if asked.]"))
-            case Edited(by=by, source=source, text=text):
+            case MessageEdited(by=by, source=source, text=text):
                 self._user(Text(text=f"[Bobbin: {by.name} edited message {source}. It now says:]\n{text}"))
-            case Deleted(source=source):
+            case MessageDeleted(source=source):
                 self._user(Text(text=f"[Bobbin: message {source} was deleted by its author. Leave it aside.]"))
             case Framed() | Unbound() | Cleared() | Compacted():
                 return not self.messages

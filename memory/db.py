@@ -194,7 +194,10 @@ class Database:
         return self._engine.dialect.name
 
     async def write(self, work: Callable[[Connection], Result]) -> Result:
-        """Run ``work`` in a transaction; returns after the commit."""
+        """Run ``work`` in a transaction; returns after the commit.
+
+        When cancelled it still waits for the commit, so ``CancelledError`` means that ``work`` is done.
+        """
         return await self._through(self._writes, work)
 
     async def read(self, work: Callable[[Connection], Result]) -> Result:
@@ -213,7 +216,12 @@ class Database:
                 future.set_exception(error)
 
         lane.submit(_Job(work, lambda value, error: _tell(loop, settle, value, error)))
-        return await asyncio.shield(future)
+        try:
+            return await asyncio.shield(future)
+        except asyncio.CancelledError:
+            await asyncio.wait({future})
+            future.result()
+            raise
 
     def close(self) -> None:
         """Finish what was queued, then let go of the files."""

@@ -34,8 +34,12 @@ class Said(Value):
     message: MessageId
     author: str
     words: str
+    at: float
+    """When it was written, in seconds since 1970 by the platform's clock."""
     follow: bool
     """Whether later words in this thread are for us without a mention."""
+    catch_up: bool = False
+    """Whether the thread may hold words that did not come to us."""
     opaque: JsonValue = None
 
 

@@ -64,6 +64,8 @@ class ThreadLog:
     clock: Callable[[], float]
     records: list[Stored] = field(default_factory=list[Stored])
     state: ThreadState = field(default_factory=ThreadState)
+    loaded: int = 0
+    """The last seq that was there when the log was read: what came later happened in this process."""
     _assembly: Assembly = field(default_factory=Assembly)
     _next: int = 1
     _lock: asyncio.Lock = field(default_factory=asyncio.Lock)
@@ -72,6 +74,7 @@ class ThreadLog:
         for stored in records:
             self._take(stored)
         self._assembly = assembly(self.records)
+        self.loaded = self._next - 1
 
     @property
     def context(self) -> Context:
@@ -101,12 +104,16 @@ class ThreadLog:
             effects = (*also, *(effect for s in stored if (effect := self._derived(s)) is not None))
 
             def work(connection: Connection) -> None:
-                connection.execute(_INSERT, rows)
+                if rows:
+                    connection.execute(_INSERT, rows)
                 for effect in effects:
                     effect(connection)
 
+            cancelled: asyncio.CancelledError | None = None
             try:
                 await self.database.write(work)
+            except asyncio.CancelledError as error:
+                cancelled = error  # the rows are there all the same: take them in first
             except exc.IntegrityError as error:
                 raise Fenced(
                     f"another Bobbin process is writing to thread {self.key}; this one stops working on it. "
@@ -117,6 +124,8 @@ class ThreadLog:
                 rebuild = not self._take(s) or rebuild
             if rebuild:
                 self._assembly = assembly(self.records)
+            if cancelled is not None:
+                raise cancelled
             return stored
 
     def _take(self, stored: Stored) -> bool:
@@ -180,13 +189,14 @@ class Logs:
         """Drop what is in memory, so that the next ``open`` reads what is stored."""
         self._live.pop(key, None)
 
-    async def set_open(self, key: ThreadKey, *, is_open: bool) -> None:
-        """Note whether the thread has unfinished work, for the scan at the next start."""
+    async def close(self, key: ThreadKey) -> None:
+        """The thread has no unfinished work: the scan at the next start may pass it by.
 
-        def work(connection: Connection) -> None:
-            connection.execute(sa.update(db.threads).where(db.threads.c.key == key).values(open=is_open))
-
-        await self.database.write(work)
+        What came in meanwhile keeps it open.
+        """
+        mail = sa.select(db.inbox.c.id).where(db.inbox.c.thread == key, db.inbox.c.done.is_(False))
+        statement = sa.update(db.threads).where(db.threads.c.key == key, ~mail.exists()).values(open=False)
+        await self.database.write(lambda connection: connection.execute(statement) and None)
 
     async def follows(self, key: ThreadKey) -> bool:
         """Whether words in this thread are for us without a mention."""

@@ -33,6 +33,8 @@ class UserSaid(Value):
     source: MessageId
     header: str
     text: str
+    catch_up: bool = False
+    """Whether the thread may hold words that we have not read, to be fetched before the model is asked."""
 
 
 class Briefed(Value):
@@ -147,17 +149,17 @@ class Stopped(Value):
     detail: str = ""
 
 
-class Edited(Value):
+class MessageEdited(Value):
     """A person changed a message that the model has read already."""
 
-    kind: Literal["edited"] = "edited"
+    kind: Literal["message_edited"] = "message_edited"
     by: Person
     source: MessageId
     text: str
 
 
-class Deleted(Value):
-    kind: Literal["deleted"] = "deleted"
+class MessageDeleted(Value):
+    kind: Literal["message_deleted"] = "message_deleted"
     source: MessageId
 
 
@@ -189,8 +191,8 @@ Record = Annotated[
     | Cleared
     | Compacted
     | Stopped
-    | Edited
-    | Deleted
+    | MessageEdited
+    | MessageDeleted
     | Posted,
     Field(discriminator="kind"),
 ]

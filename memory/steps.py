@@ -15,9 +15,9 @@ from memory.records import (
     Briefed,
     Cleared,
     Compacted,
-    Deleted,
-    Edited,
     Framed,
+    MessageDeleted,
+    MessageEdited,
     ModelSaid,
     Noted,
     NoteReason,
@@ -121,6 +121,8 @@ class Turn:
     """A limit was reached: one more answer, without tools."""
     closed: bool = False
     """That answer was asked for."""
+    unread: MessageId | None = None
+    """The message before which the thread holds words that were not read yet."""
 
 
 @dataclass(slots=True)
@@ -181,6 +183,7 @@ class ThreadState:
                 self._stopped(seq, reason)
             case Briefed(result=result):
                 self.turn.tainted = self.turn.tainted or result.untrusted
+                self.turn.unread = None
                 self.calls_made += 1
             case Framed(digest=frame):
                 self.frame = frame
@@ -188,7 +191,7 @@ class ThreadState:
                 self.calls_made, self.frame = record.calls_made, record.frame
             case Posted():
                 self._posted(record)
-            case Edited() | Deleted() | Unbound() | Cleared():
+            case MessageEdited() | MessageDeleted() | Unbound() | Cleared():
                 pass
 
     def _begin(self, seq: int, at: float, said: UserSaid) -> None:
@@ -198,6 +201,8 @@ class ThreadState:
             self.approvals = {key: approval for key, approval in self.approvals.items() if not approval.ended}
             self._due(seq, "card")
         self.turn.sources.append(said.source)
+        if said.catch_up:
+            self.turn.unread = said.source
         self.owed = True
 
     def _answered(self, seq: int, said: ModelSaid) -> None:

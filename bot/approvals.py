@@ -1,0 +1,80 @@
+"""Who may decide, and what a reply decides. Pure; every door asks the same question."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Literal
+
+from bot.surface import Standing
+from memory.records import ApprovalAsked
+
+
+@dataclass(frozen=True, slots=True)
+class Allowed:
+    pass
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """``why`` is a key of the catalogue."""
+
+    why: Literal["whisper.not_approver", "whisper.not_member", "whisper.unknown_person"]
+
+
+def authorize(person: str, standing: Standing, asked: ApprovalAsked) -> Allowed | Refused:
+    """Whether this person's verdict counts. Fails closed: who is not known to be a member decides nothing."""
+    match standing:
+        case "unknown":
+            return Refused("whisper.unknown_person")
+        case "guest" | "outsider" | "bot" | "deactivated":
+            return Refused("whisper.not_member")
+        case "member":
+            return Allowed() if person in asked.approvers else Refused("whisper.not_approver")
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    verdict: Literal["approved", "refused"]
+    reason: str = ""
+
+
+_YES = {
+    "yes",
+    "y",
+    "ok",
+    "okay",
+    "approve",
+    "approved",
+    "go ahead",
+    "do it",
+    "好",
+    "好的",
+    "可以",
+    "同意",
+    "批准",
+    "是",
+    "确认",
+}
+_NO = re.compile(
+    r"(?:no|n|nope|refuse|reject|deny|don't|不|不要|不行|不用|否|拒绝)(?:$|[\s,，:：;；.。]+(?P<reason>.*))", re.S
+)
+_BECAUSE = re.compile(r"^(?:because|since|因为)[\s,，:：]*", re.IGNORECASE)
+_STOP = {"stop", "cancel", "abort", "停", "停止", "取消", "停下"}
+
+
+def decision(words: str) -> Decision | None:
+    """What a reply to a request says, if it is a plain verdict and nothing else."""
+    spoken = words.strip().strip("!.。！").strip()
+    if spoken.lower() in _YES:
+        return Decision("approved")
+    if (match := _NO.fullmatch(spoken.lower())) is None:
+        return None
+    start = match.start("reason")
+    reason = spoken[start:].strip() if start >= 0 else ""
+    return Decision("refused", _BECAUSE.sub("", reason))
+
+
+def is_stop(words: str) -> bool:
+    """Whether a message is nothing but the wish to stop."""
+    return words.strip().strip("!.。！").strip().lower() in _STOP

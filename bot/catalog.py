@@ -1,0 +1,165 @@
+"""The bot's own words, in English and Chinese. Everything that people read and the model did not write."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+Language = Literal["en", "zh"]
+
+
+def language(locale: str) -> Language:
+    return "zh" if locale.lower().startswith("zh") else "en"
+
+
+def say(key: str, locale: str, **values: object) -> str:
+    """The words for ``key`` in the language of ``locale``. Raises ``KeyError`` for an unknown key."""
+    return WORDS[key][language(locale)].format(**values)
+
+
+def _both(en: str, zh: str) -> dict[Language, str]:
+    return {"en": en, "zh": zh}
+
+
+WORDS: dict[str, dict[Language, str]] = {
+    # the card
+    "card.working": _both("Working", "处理中"),
+    "card.approval": _both("Waiting for a decision", "等待决定"),
+    "card.stopped": _both("Stopped", "已停止"),
+    "card.failed": _both("Could not finish", "未能完成"),
+    "card.step": _both("step {number}", "第 {number} 步"),
+    "card.steps": _both("{number} steps", "{number} 步"),
+    "card.one_step": _both("1 step", "1 步"),
+    "card.seconds": _both("{number} s", "{number} 秒"),
+    "card.minutes": _both("{minutes} min {seconds} s", "{minutes} 分 {seconds} 秒"),
+    "card.tokens": _both("{tokens} tokens, {cached} % cached", "{tokens} tokens，{cached}% 来自缓存"),
+    "card.writing": _both("writing the answer", "正在写答复"),
+    "card.waiting": _both("{why}; trying again in {seconds} s", "{why}，{seconds} 秒后重试"),
+    "card.more": _both("… and {number} earlier steps", "……及之前的 {number} 步"),
+    "card.not_run": _both("not run", "未执行"),
+    "card.uncertain": _both("outcome unknown", "结果未知"),
+    "card.failed_call": _both("failed", "失败"),
+    "card.needs_yes": _both("needs a yes", "需要批准"),
+    # approvals
+    "approval.title": _both("Approval needed", "需要批准"),
+    "approval.who": _both(
+        "{people} may approve with ✅ or refuse with ❌ · expires {when}",
+        "{people} 可用 ✅ 批准或用 ❌ 拒绝 · {when} 到期",
+    ),
+    "approval.or": _both(" or ", " 或 "),
+    "approval.approve": _both("Approve", "批准"),
+    "approval.refuse": _both("Refuse", "拒绝"),
+    "approval.approved": _both("Approved by {who}", "{who} 已批准"),
+    "approval.refused": _both("Refused by {who}", "{who} 已拒绝"),
+    "approval.expired": _both(
+        "Expired: nobody decided in time. Nothing was done.", "已过期：无人及时决定。未执行任何操作。"
+    ),
+    "approval.withdrawn": _both("Taken back by {who}. Nothing was done.", "{who} 已撤回。未执行任何操作。"),
+    "approval.superseded": _both(
+        "Set aside: the instruction changed before a decision. Nothing was done.",
+        "已搁置：决定之前指示有变。未执行任何操作。",
+    ),
+    "approval.closed": _both("Closed: the run was stopped. Nothing was done.", "已关闭：任务已停止。未执行任何操作。"),
+    "approval.reason": _both("Reason: {reason}", "原因：{reason}"),
+    "approval.whole": _both(
+        "The arguments are long: this is the beginning, the whole is in the file below (sha256 {digest}).",
+        "参数较长：此处仅为开头，完整内容见下方文件（sha256 {digest}）。",
+    ),
+    "approval.bound": _both("bound to exactly these arguments · {digest}", "仅对以上参数有效 · {digest}"),
+    "approval.line_approved": _both("✅ {who} approved `{tool}` at {when}.", "✅ {who} 于 {when} 批准了 `{tool}`。"),
+    "approval.line_refused": _both("❌ {who} refused `{tool}` at {when}.", "❌ {who} 于 {when} 拒绝了 `{tool}`。"),
+    "approval.line_expired": _both(
+        "⌛ Nobody decided on `{tool}` in time. It was not run.", "⌛ 无人及时决定 `{tool}`，未执行。"
+    ),
+    "approval.line_withdrawn": _both(
+        "↩️ {who} took the approval of `{tool}` back. It was not run.", "↩️ {who} 撤回了对 `{tool}` 的批准，未执行。"
+    ),
+    # what a call will change
+    "change.post_message": _both("Posts a message in {channel}.", "在 {channel} 发布一条消息。"),
+    "change.send_dm": _both("Sends a direct message to {user}.", "给 {user} 发送私信。"),
+    "change.add_reaction": _both("Adds :{name}: to a message in {channel}.", "给 {channel} 的一条消息添加 :{name}:。"),
+    "change.schedule_message": _both(
+        "Schedules a message in {channel} for {at}.", "安排在 {at} 于 {channel} 发布消息。"
+    ),
+    "change.upload_file": _both("Uploads the file {name} to {channel}.", "将文件 {name} 上传到 {channel}。"),
+    "change.pin_message": _both("Pins a message in {channel}.", "在 {channel} 置顶一条消息。"),
+    "change.create_reminder": _both("Posts a reminder in this thread at {at}.", "在 {at} 于此话题中发布提醒。"),
+    "change.set_topic": _both("Changes the topic of {channel}.", "更改 {channel} 的主题。"),
+    "change.invite_to_channel": _both("Invites {user} to {channel}.", "邀请 {user} 加入 {channel}。"),
+    "change.delete_message": _both(
+        "Deletes one of my own messages in {channel}, for good.", "永久删除我在 {channel} 的一条消息。"
+    ),
+    "change.any": _both("Runs {tool} with the arguments below.", "使用以下参数运行 {tool}。"),
+    "change.again": _both(
+        "⚠️ The same was already done in this thread. Approving does it a second time.",
+        "⚠️ 此话题中已执行过相同操作，批准将再次执行。",
+    ),
+    # private replies
+    "whisper.not_approver": _both(
+        "You can't decide this one: {people} may. Your reaction changed nothing.",
+        "此请求不由你决定，可由 {people} 决定。你的操作未产生任何影响。",
+    ),
+    "whisper.not_member": _both(
+        "Only full members of this workspace may decide. Your reaction changed nothing.",
+        "只有本工作区的正式成员可以决定。你的操作未产生任何影响。",
+    ),
+    "whisper.unknown_person": _both(
+        "Slack could not tell me who you are just now, so I changed nothing. Please try again in a minute.",
+        "Slack 暂时无法确认你的身份，因此未做任何更改。请稍后再试。",
+    ),
+    "whisper.closed": _both(
+        "This request is closed. Nothing changed. Ask again in the thread if it is still wanted.",
+        "此请求已关闭，未做任何更改。如仍需要，请在话题中重新提出。",
+    ),
+    "whisper.several": _both(
+        "Several requests are open. Please decide on each with ✅ or ❌ on its own message.",
+        "有多个待决请求。请在各自的消息上用 ✅ 或 ❌ 决定。",
+    ),
+    "whisper.nothing_to_stop": _both("Nothing is running in this thread.", "此话题中没有正在运行的任务。"),
+    # notices
+    "notice.stopped": _both("🛑 Stopped by {who}.", "🛑 {who} 已停止任务。"),
+    "notice.limit": _both(
+        "I reached a limit of this run before I had an answer. Reply to let me go on.",
+        "在得出答案之前已达到本次运行的上限。回复即可让我继续。",
+    ),
+    "notice.loop": _both(
+        "I was going round in circles and stopped. Reply with what I should do differently.",
+        "我在原地打转，已停止。请回复告诉我该怎样做。",
+    ),
+    "notice.error": _both(
+        "I could not get an answer: {detail}. Nothing was lost; reply here to try again.",
+        "未能得到答复：{detail}。内容均已保留，在此回复即可重试。",
+    ),
+    "notice.configuration": _both(
+        "I can't work right now: {detail}. An administrator of this bot has to mend it; then reply here to go on.",
+        "我现在无法工作：{detail}。需要此机器人的管理员处理；之后在此回复即可继续。",
+    ),
+    "notice.refusal": _both(
+        "The model declined to answer this. Put it another way, or ask for something else.",
+        "模型拒绝回答此问题。请换一种说法，或提出其他请求。",
+    ),
+    "notice.empty": _both(
+        "The model gave no answer twice in a row. Reply here to try again.",
+        "模型连续两次没有给出答复。在此回复即可重试。",
+    ),
+    "notice.budget": _both(
+        "{who}, today's budget for your requests is used up. It starts anew {when}; an administrator can raise it.",
+        "{who}，你今天的预算已用完，将于 {when} 重新开始；管理员可以提高额度。",
+    ),
+    "notice.internal": _both(
+        "Something in me broke, and I stopped this run. It is in the log of the program; reply here to try again.",
+        "程序内部出错，已停止本次任务。详情见程序日志；在此回复即可重试。",
+    ),
+    "notice.uncertain": _both(
+        "⚠️ `{tool}` was interrupted: it may or may not have happened, and I will not repeat it by myself. "
+        "Please look, then reply *inspect*, *repeat* or *drop*.",
+        "⚠️ `{tool}` 被中断：可能已执行，也可能没有，我不会自行重复。请先查看，然后回复“检查”、“重复”或“放弃”。",
+    ),
+    "notice.done": _both("Done: {calls}.", "已完成：{calls}。"),
+    "notice.left": _both("Not done: {calls}.", "未完成：{calls}。"),
+    "notice.so_far": _both("So far: {text}", "目前为止：{text}"),
+    "notice.cut_off": _both(
+        "_(The answer was cut off at the output limit. Reply to let me go on.)_",
+        "_（答复因长度限制被截断。回复即可让我继续。）_",
+    ),
+    "notice.no_answer": _both("(no answer)", "（没有答复）"),
+}

@@ -1,0 +1,226 @@
+"""Inbox -> log: what people said and did becomes records, each exactly once.
+
+A row leaves the inbox in the transaction that appends what it became. Rows are taken only between
+two steps of a turn, so that nothing gets in between a question to the model and its answer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+
+from bot.approvals import Decision, Refused, authorize, decision, is_stop
+from bot.catalog import say
+from bot.surface import Surface
+from memory.inbox import Deleted, Edited, Gestured, Inbound, Inbox, Said, Waiting, taken
+from memory.log import ThreadLog
+from memory.records import ApprovalGiven, MessageDeleted, MessageEdited, Record, Stopped, Stored, UserSaid
+from memory.steps import Approval
+from memory.types import MessageId, Person
+
+CLOCKS_APART = timedelta(seconds=2).total_seconds()
+"""How far the platform's clock and ours may differ before the order of two moments is in doubt."""
+
+
+@dataclass(frozen=True, slots=True)
+class Mail:
+    inbox: Inbox
+    surface: Surface
+
+    async def take(self, log: ThreadLog) -> tuple[Stored, ...]:
+        """Append what waits in the inbox of this thread; returns the new records."""
+        new = list[Stored]()
+        for waiting in settled(await self.inbox.waiting(log.key)):
+            records = await self._records(log, waiting.inbound)
+            new.extend(await log.append(*records, also=[taken(waiting.rows)]))
+        return tuple(new)
+
+    async def _records(self, log: ThreadLog, inbound: Inbound | None) -> Sequence[Record]:
+        match inbound:
+            case None:
+                return ()
+            case Said():
+                return await self._said(log, inbound)
+            case Gestured():
+                return await self._gestured(log, inbound)
+            case Edited():
+                return await self._edited(log, inbound)
+            case Deleted(message=message):
+                return _deleted(log, message)
+
+    # -- words -----------------------------------------------------------------------------------
+
+    async def _said(self, log: ThreadLog, said: Said) -> Sequence[Record]:
+        heard = await self.surface.hear(said)
+        pending = undecided(log)
+        if is_stop(said.words):
+            return await self._stop(log, heard.author)
+        if pending and (verdict := decision(said.words)) is not None:
+            return await self._decided_by_words(log, said, heard, verdict)
+        records = list[Record]()
+        if any(_concerns(approval, heard.author.id) for approval in pending):
+            records += [_verdict(approval, "superseded", heard.author) for approval in pending]
+        return [*records, heard]
+
+    async def _decided_by_words(
+        self, log: ThreadLog, said: Said, heard: UserSaid, decided: Decision
+    ) -> Sequence[Record]:
+        """A reply that is a plain yes or no. One that was written before the question is no answer to it."""
+        pending, approve = undecided(log), decided.verdict == "approved"
+        if len(pending) > 1 and approve:
+            await self.surface.whisper(log.key, said.author, say("whisper.several", heard.author.locale))
+            return ()
+        if said.at + CLOCKS_APART < _asked_at(log, pending[0]):
+            return [heard]
+        records = list[Record]()
+        for approval in pending:
+            records += await self._verdict(log, approval, said.author, approve=approve, reason=decided.reason)
+        return records
+
+    async def _stop(self, log: ThreadLog, by: Person) -> Sequence[Record]:
+        if not log.state.turn.over:
+            return [Stopped(reason="cancelled", by=by)]
+        await self.surface.whisper(log.key, by.id, say("whisper.nothing_to_stop", by.locale))
+        return ()
+
+    # -- reactions and buttons -------------------------------------------------------------------
+
+    async def _gestured(self, log: ThreadLog, gestured: Gestured) -> Sequence[Record]:
+        match gestured.gesture, gestured.on:
+            case "stop", True:
+                by, standing = await self.surface.person(gestured.author)
+                return await self._stop(log, by) if standing != "bot" else ()
+            case ("approve" | "refuse") as gesture, True:
+                return await self._gesture_on_request(log, gestured, approve=gesture == "approve")
+            case _:
+                return ()
+
+    async def _gesture_on_request(self, log: ThreadLog, gestured: Gestured, *, approve: bool) -> Sequence[Record]:
+        approval = _approval_shown_in(log, gestured.message)
+        if approval is None or approval.ended or approval.given is not None:
+            by, standing = await self.surface.person(gestured.author)
+            if standing != "bot" and (gestured.door == "button" or approval is None):
+                await self.surface.whisper(log.key, by.id, say("whisper.closed", by.locale))
+            return ()
+        return await self._verdict(log, approval, gestured.author, approve=approve)
+
+    async def _verdict(
+        self, log: ThreadLog, approval: Approval, author: str, *, approve: bool, reason: str = ""
+    ) -> Sequence[Record]:
+        """The one way to a verdict, whatever the door."""
+        by, standing = await self.surface.person(author)
+        refusal = authorize(author, standing, approval.asked)
+        if isinstance(refusal, Refused):
+            people = say("approval.or", by.locale).join(f"<@{approver}>" for approver in approval.asked.approvers)
+            await self.surface.whisper(log.key, author, say(refusal.why, by.locale, people=people))
+            return ()
+        return [_verdict(approval, "approved" if approve else "refused", by, reason)]
+
+    # -- corrections -----------------------------------------------------------------------------
+
+    async def _edited(self, log: ThreadLog, edited: Edited) -> Sequence[Record]:
+        """An edit starts nothing. It is noted, and undoes the requests that rest on what it changed."""
+        before = _words_of(log, edited.message)
+        if before is None:
+            return ()
+        by, text = await self.surface.reread(edited)
+        if text == before:
+            return ()
+        records = list[Record]()
+        if edited.message in log.state.turn.sources:
+            records += [_verdict(approval, "superseded", by) for approval in undecided(log)]
+        return [*records, MessageEdited(by=by, source=edited.message, text=text)]
+
+
+@dataclass(frozen=True, slots=True)
+class Settled:
+    """Rows that come to one thing: a message with its later edits, or nothing if it was deleted since."""
+
+    rows: tuple[Waiting, ...]
+    inbound: Inbound | None
+
+
+def settled(rows: Sequence[Waiting]) -> list[Settled]:
+    """Put together what is about the same unread message, in the order of arrival."""
+    out = list[Settled]()
+    for row in rows:
+        match row.inbound:
+            case Edited(message=message) | Deleted(message=message):
+                index = next((i for i, one in enumerate(out) if _is_message(one.inbound, message)), None)
+                if index is None:
+                    out.append(Settled((row,), row.inbound))
+                else:
+                    out[index] = Settled((*out[index].rows, row), _after(out[index].inbound, row.inbound))
+            case _:
+                out.append(Settled((row,), row.inbound))
+    return out
+
+
+def _after(said: Inbound | None, change: Edited | Deleted) -> Inbound | None:
+    match said, change:
+        case Said(), Edited(words=words, opaque=opaque):
+            return said.model_copy(update={"words": words, "opaque": opaque})
+        case _:
+            return None
+
+
+def _is_message(inbound: Inbound | None, message: MessageId) -> bool:
+    return isinstance(inbound, Said) and inbound.message == message
+
+
+def interrupts(log: ThreadLog, inbound: Inbound) -> bool:
+    """Whether a step that is under way must end for this."""
+    match inbound:
+        case Said(words=words):
+            return is_stop(words)
+        case Gestured(gesture=gesture, on=on):
+            return on and gesture == "stop"
+        case Deleted(message=message):
+            return log.state.turn.sources[:1] == [message]
+        case Edited():
+            return False
+
+
+def undecided(log: ThreadLog) -> list[Approval]:
+    """Requests that still wait for somebody, oldest first."""
+    return [approval for approval in log.state.approvals.values() if approval.given is None and not approval.ended]
+
+
+def _concerns(approval: Approval, person: str) -> bool:
+    return person == approval.asked.requester.id or person in approval.asked.approvers
+
+
+def _verdict(approval: Approval, verdict: str, by: Person, reason: str = "") -> ApprovalGiven:
+    asked = approval.asked
+    return ApprovalGiven.model_validate(
+        {"call_id": asked.call_id, "digest": asked.digest, "verdict": verdict, "by": by, "reason": reason}
+    )
+
+
+def _asked_at(log: ThreadLog, approval: Approval) -> float:
+    return next(stored.at for stored in reversed(log.records) if stored.seq == approval.seq)
+
+
+def _approval_shown_in(log: ThreadLog, message: MessageId) -> Approval | None:
+    shown = {of for (of, what), messages in log.state.posted.items() if what == "approval" and message in messages}
+    return next((approval for approval in log.state.approvals.values() if approval.seq in shown), None)
+
+
+def _words_of(log: ThreadLog, message: MessageId) -> str | None:
+    """What we know a message to say: its words, or those of its last edit."""
+    for stored in reversed(log.records):
+        match stored.record:
+            case UserSaid(source=source, text=text) | MessageEdited(source=source, text=text) if source == message:
+                return text
+            case _:
+                pass
+    return None
+
+
+def _deleted(log: ThreadLog, message: MessageId) -> Sequence[Record]:
+    if _words_of(log, message) is None:
+        return ()
+    mark = MessageDeleted(source=message)
+    turn = log.state.turn
+    return [mark, Stopped(reason="deleted")] if not turn.over and turn.sources[:1] == [message] else [mark]
