@@ -8,10 +8,11 @@ from dataclasses import dataclass
 import regex
 
 # A fence may stand in quotes and list items; the info string of a backtick fence holds no backtick.
-_OPEN = regex.compile(
-    r"(?P<prefix>(?:[ \t]*>|[ \t]*(?:[-*+]|\d{1,9}[.)])(?=[ \t]))*[ \t]*)(?P<mark>`{3,}(?=[^`\n]*$)|~{3,})(?P<info>[^\n]*)"
+_OPEN = (
+    r"(?P<prefix>(?:[ \t]*>|[ \t]*(?:[-*+]|\d{1,9}[.)])(?=[ \t]))*[ \t]*)"
+    r"(?P<mark>`{3,}(?=[^`\n]*$)|~{3,})(?P<info>[^\n]*)"
 )
-_SPAN = regex.compile(r"(?<![`\\])(?P<mark>`+)(?!`)(?:(?!\n[ \t>]*\n).)*?(?<!`)(?P=mark)(?!`)", regex.DOTALL)
+_SPAN = r"(?s)(?<![`\\])(?P<mark>`+)(?!`)(?:(?!\n[ \t>]*\n).)*?(?<!`)(?P=mark)(?!`)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +44,7 @@ def fences(text: str) -> list[Fence]:
     for start, end in _lines(text):
         line = text[start:end].rstrip("\n")
         if opened is None:
-            if match := _OPEN.fullmatch(line):
+            if match := regex.fullmatch(_OPEN, line):
                 opened = Fence(start, end, end, end, match["prefix"], match["mark"], match["info"], closed=False)
         elif _closes(opened, line):
             found.append(_ended(opened, start, end, closed=True))
@@ -78,7 +79,7 @@ def plain_spaces_in_code(text: str) -> str:
 
 
 def _spans(text: str, start: int, end: int) -> list[tuple[int, int]]:
-    return [match.span() for match in _SPAN.finditer(text, start, end)]
+    return [match.span() for match in regex.finditer(_SPAN, text, pos=start, endpos=end)]
 
 
 def _lines(text: str) -> Iterator[tuple[int, int]]:

@@ -65,11 +65,16 @@ def neutralise(markdown: str, allowed_users: frozenset[str]) -> str:
     text = regex.sub(_TOKEN, reworded, text, flags=regex.IGNORECASE)
     text = regex.sub(rf"<@(?P<user>[UW][A-Z0-9]+)>|{_CHANNEL}|(?i:{_OPENING})", escaped, text)
     text = regex.sub(_LINK_TO_MENTION, "] (", text)
+    return harmless_names(text)
+
+
+def harmless_names(text: str) -> str:
+    """Text whose bare ``@channel``, ``@here`` and ``@everyone`` ping nobody, also where names are linked."""
     return regex.sub(_BARE, lambda match: _HARMLESS_AT + match["name"], text, flags=regex.IGNORECASE)
 
 
 def _reworded(token: str, allowed: frozenset[str]) -> str:
-    """A complete ``<!...>``, ``<@...>`` or ``<#...>`` in any spelling, as words; unchanged if it is allowed or no token."""
+    """A complete ``<!...>``, ``<@...>`` or ``<#...>`` in any spelling, as words; unchanged if no token."""
     user = regex.fullmatch(_USER, token)
     if user and user["user"] in allowed:
         return f"<@{user['user']}>"

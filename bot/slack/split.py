@@ -147,9 +147,9 @@ def _piece(opening: str, body: str, inside: _Region | None) -> Piece:
 
 def _after_seam(markdown: str, at: int) -> int:
     """Where the next piece starts: past the white space of the seam, but before the indentation of a line."""
-    if match := regex.compile(r"(?:[ \t]*\n)+").match(markdown, at):
+    if match := regex.match(r"(?:[ \t]*\n)+", markdown, pos=at):
         return match.end()
-    if markdown[at - 1] != "\n" and (match := regex.compile(r"[ \t]+").match(markdown, at)):
+    if markdown[at - 1] != "\n" and (match := regex.match(r"[ \t]+", markdown, pos=at)):
         return match.end()
     return at
 
@@ -188,7 +188,7 @@ def _furthest(markdown: str, at: int, opening: str, limit: Limit, regions: list[
 
 
 def _ends(markdown: str, at: int, furthest: int, end: str) -> list[int]:
-    return [match.end() for match in regex.compile(end).finditer(markdown, at, furthest) if match.end() > at]
+    return [match.end() for match in regex.finditer(end, markdown, pos=at, endpos=furthest) if match.end() > at]
 
 
 def _allowed(markdown: str, cut: int, whole: list[tuple[int, int]], regions: list[_Region]) -> bool:
@@ -206,5 +206,5 @@ def _hard_cut(markdown: str, at: int, furthest: int, whole: list[tuple[int, int]
         top = last if max(at, region.cuts_from) < last < top else top
     else:
         top = next((start for start, end in whole if at < start < top < end), top)
-    clusters = (match.end() for match in regex.compile(r"\X").finditer(markdown, at, min(len(markdown), top + 100)))
+    clusters = (match.end() for match in regex.finditer(r"\X", markdown, pos=at, endpos=top + 100))
     return max((end for end in clusters if end <= top), default=top)
