@@ -9,7 +9,7 @@ import regex
 
 # A fence may stand in quotes and list items; the info string of a backtick fence holds no backtick.
 _OPEN = (
-    r"(?P<prefix>(?:[ \t]*>|[ \t]*(?:[-*+]|\d{1,9}[.)])(?=[ \t]))*[ \t]*)"
+    r"(?P<prefix>(?:[ \t]*>|[ \t]*(?:[-*+]|\d{1,9}[.)])(?=[ \t]))*+[ \t]*+)"
     r"(?P<mark>`{3,}(?=[^`\n]*$)|~{3,})(?P<info>[^\n]*)"
 )
 _SPAN = r"(?s)(?<![`\\])(?P<mark>`+)(?!`)(?:(?!\n[ \t>]*\n).)*?(?<!`)(?P=mark)(?!`)"

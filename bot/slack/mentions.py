@@ -20,7 +20,8 @@ _MORE = r"(?:>|&(?:amp;)*(?:gt|\#0*62|\#x0*3e)\b;?)"
 _SIGIL = r"(?:[!@\#]|&(?:amp;)*(?:excl|commat|num|\#0*(?:33|64|35)|\#x0*(?:21|40|23))\b;?)"
 _AT = r"(?:@|&(?:amp;)*(?:commat|\#0*64|\#x0*40)\b;?)"
 _GAP = r"[^\S\n]*\\*[^\S\n]*"
-_TOKEN = rf"{_LESS}{_GAP}{_SIGIL}(?:(?!{_LESS}|{_MORE})[^\n]){{0,300}}{_MORE}"
+# Without our own signs inside: a token around one that was reworded is not complete a second time.
+_TOKEN = rf"{_LESS}{_GAP}{_SIGIL}(?:(?!{_LESS}|{_MORE})[^\n\uff20\uff08]){{0,300}}{_MORE}"
 _OPENING = rf"(?P<less>{_LESS})(?={_GAP}(?:{_SIGIL}|\Z))"
 _LINK_TO_MENTION = r"\]\((?=\s*<?\s*\\*[!@])"
 # The last branch: an unfinished "@chan" at the end, which the text that follows could finish.
@@ -88,7 +89,7 @@ def _reworded(token: str, allowed: frozenset[str]) -> str:
         case "!", "subteam":
             return _HARMLESS_AT + (label or name.partition("^")[2])
         case "!", "date":
-            return f"({label or 'date'})"
+            return f"\uff08{label or 'date'}\uff09"
         case "@", _:
             return _HARMLESS_AT + (label or name)
         case _:

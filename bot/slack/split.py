@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from dataclasses import dataclass
 
 import regex
@@ -81,6 +82,7 @@ def split(markdown: str, limit: Limit) -> list[str]:
 def pieces(markdown: str, limit: Limit) -> list[Piece]:
     """`split`, with what was added kept apart."""
     regions = [*_fence_regions(markdown, limit), *_table_regions(markdown, limit)]
+    regions.sort(key=lambda region: region.start)
     found: list[Piece] = []
     at = 0
     while at < len(markdown):
@@ -136,7 +138,8 @@ def _is_delimiter(line: str) -> bool:
 
 def _region_at(regions: list[_Region], position: int) -> _Region | None:
     """The region that a cut at this position would part."""
-    return next((region for region in regions if region.start < position < region.end), None)
+    before = bisect_left(regions, position, key=lambda region: region.start)
+    return regions[before - 1] if before and position < regions[before - 1].end else None
 
 
 def _piece(opening: str, body: str, inside: _Region | None) -> Piece:
@@ -162,13 +165,10 @@ def _next_cut(markdown: str, at: int, opening: str, limit: Limit, regions: list[
     furthest = _furthest(markdown, at, opening, limit, regions)
     near = markdown[at : furthest + _LONGEST_WHOLE]
     whole = [(at + match.start(), at + match.end()) for match in regex.finditer(_WHOLE, near)]
-    ranked = [
-        [cut for cut in _ends(markdown, at, furthest, end) if _allowed(markdown, cut, whole, regions)] for end in _ENDS
-    ]
+    best = [_last_end(markdown, at, furthest, end, whole, regions) for end in _ENDS]
     for least in (at + (furthest - at) // 2, at + 1):
-        for cuts in ranked:
-            if cuts and cuts[-1] >= least:
-                return cuts[-1]
+        if cuts := [cut for cut in best if cut >= least]:
+            return cuts[0]
     return _hard_cut(markdown, at, furthest, whole, regions)
 
 
@@ -176,7 +176,8 @@ def _furthest(markdown: str, at: int, opening: str, limit: Limit, regions: list[
     """The last position that still fits, with room for whatever must be closed there."""
     high = min(len(markdown), at + min(size for size in (limit.characters, limit.bytes) if size is not None))
     crossed = (region.closing for region in regions if region.start < high and region.end > at)
-    reserve = opening + "\n" + max(crossed, key=len, default="")
+    closing = max(crossed, key=len, default="")
+    reserve = f"{opening}\n{closing}" if closing else opening
     low = at + 1
     while low < high:
         middle = (low + high + 1) // 2
@@ -187,8 +188,12 @@ def _furthest(markdown: str, at: int, opening: str, limit: Limit, regions: list[
     return low
 
 
-def _ends(markdown: str, at: int, furthest: int, end: str) -> list[int]:
-    return [match.end() for match in regex.finditer(end, markdown, pos=at, endpos=furthest) if match.end() > at]
+def _last_end(
+    markdown: str, at: int, furthest: int, end: str, whole: list[tuple[int, int]], regions: list[_Region]
+) -> int:
+    """The last end of this kind up to ``furthest`` that parts nothing; ``at`` if there is none."""
+    ends = [match.end() for match in regex.finditer(end, markdown, pos=at, endpos=furthest)]
+    return next((cut for cut in reversed(ends) if _allowed(markdown, cut, whole, regions)), at)
 
 
 def _allowed(markdown: str, cut: int, whole: list[tuple[int, int]], regions: list[_Region]) -> bool:
