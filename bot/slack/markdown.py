@@ -18,6 +18,7 @@ _SLACK = (
 )
 _LINKABLE = r"(?i:https?://|mailto:|tel:|slack://)[^\s<>|]+"
 _MARKS = {"strong": "*", "em": "_", "s": "~"}
+_DEEPEST = 60
 _BULLETS = "•◦▪"
 _PAD = "    "
 # Slack sees no markup where a letter touches it, as always in Chinese: a zero-width space parts them.
@@ -50,10 +51,13 @@ def plain(markdown: str, limit: int = 150) -> str:
 
 
 def _parsed(markdown: str) -> SyntaxTreeNode:
-    # Deeper nesting than this is dropped by the parser, and a deeper tree would exhaust the stack.
-    parser = MarkdownIt("commonmark", {"html": False, "maxNesting": 60}).enable(["table", "strikethrough"])
+    parser = MarkdownIt("commonmark", {"html": False, "maxNesting": _DEEPEST}).enable(["table", "strikethrough"])
     parser.inline.ruler.before("autolink", "slack_token", _slack_token)
-    return SyntaxTreeNode(parser.parse(markdown))
+    tokens = parser.parse(markdown)
+    if any(token.level >= _DEEPEST - 2 for token in tokens):
+        # The parser drops what is nested deeper: no words may be lost, so the quotes and lists are read as text.
+        tokens = parser.disable(["blockquote", "list"]).parse(markdown)
+    return SyntaxTreeNode(tokens)
 
 
 def _slack_token(state: StateInline, silent: bool) -> bool:
@@ -122,9 +126,11 @@ def _inline(node: SyntaxTreeNode, inside: str = "") -> str:
     text = ""
     closed_mark = False
     for child in _leaves(node):
-        styled = child.type in _MARKS or child.type == "code_inline"
+        mark = _MARKS.get(child.type, "`" if child.type == "code_inline" else "")
+        styled = bool(mark) and mark not in inside
         part = _span(child, inside)
-        touches = regex.search(rf"{_LETTER}\Z", text) if styled else closed_mark and regex.match(_LETTER, part)
+        before = regex.search(rf"(?:{_LETTER}|[*_~`])\Z", text) if styled else None
+        touches = before or (closed_mark and regex.match(rf"{_LETTER}|[*_~`]", part))
         text += f"{_GAP}{part}" if touches and part else part
         closed_mark = styled
     return text
@@ -154,8 +160,15 @@ def _span(node: SyntaxTreeNode, inside: str) -> str:
 
 
 def _styled(mark: str, text: str) -> str:
-    """Slack's marks hold within one line and touch the words."""
-    return regex.sub(r"(?m)^([ \t]*)(\S.*?)([ \t]*)$", rf"\1{mark}\2{mark}\3", text)
+    """Slack's marks hold within one line, touch the words, and are not doubled."""
+
+    def line(match: regex.Match[str]) -> str:
+        words = match["words"]
+        left = _GAP if words.startswith(mark) else ""
+        right = _GAP if words.endswith(mark) else ""
+        return f"{match['before']}{mark}{left}{words}{right}{mark}{match['after']}"
+
+    return regex.sub(r"(?m)^(?P<before>[ \t]*)(?P<words>\S.*?)(?P<after>[ \t]*)$", line, text)
 
 
 def _text(content: str, inside: str) -> str:

@@ -40,7 +40,7 @@ def decoded(wire: str, names: Names) -> str:
     def read(match: regex.Match[str]) -> str:
         return _token(match["token"], names) if match["token"] is not None else unescaped(match[0])
 
-    return regex.sub(r"<(?P<token>[^<>\n]+)>|&(?:amp|lt|gt);", read, wire)
+    return regex.sub(r"<(?P<token>(?:[@#!]|[a-zA-Z][\w+.-]*:)[^<>\n]+)>|&(?:amp|lt|gt);", read, wire)
 
 
 def unescaped(wire: str) -> str:
@@ -64,7 +64,7 @@ def date(timestamp: str, fallback: str = "") -> str:
 
 def _token(token: str, names: Names) -> str:
     target, _, label = (unescaped(part) for part in token.partition("|"))
-    match target[:1], target[1:].split("^"):
+    match target[0], target[1:].split("^"):
         case "@", [user_id]:
             return names.user(user_id, label)
         case "#", [channel_id]:

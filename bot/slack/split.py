@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from bisect import bisect_left
+from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 
 import regex
 
@@ -165,7 +167,8 @@ def _next_cut(markdown: str, at: int, opening: str, limit: Limit, regions: list[
     furthest = _furthest(markdown, at, opening, limit, regions)
     near = markdown[at : furthest + _LONGEST_WHOLE]
     whole = [(at + match.start(), at + match.end()) for match in regex.finditer(_WHOLE, near)]
-    best = [_last_end(markdown, at, furthest, end, whole, regions) for end in _ENDS]
+    allowed = partial(_allowed, markdown, whole, regions)
+    best = [next(filter(allowed, _ends(markdown, at, furthest, end)), at) for end in _ENDS]
     for least in (at + (furthest - at) // 2, at + 1):
         if cuts := [cut for cut in best if cut >= least]:
             return cuts[0]
@@ -188,15 +191,12 @@ def _furthest(markdown: str, at: int, opening: str, limit: Limit, regions: list[
     return low
 
 
-def _last_end(
-    markdown: str, at: int, furthest: int, end: str, whole: list[tuple[int, int]], regions: list[_Region]
-) -> int:
-    """The last end of this kind up to ``furthest`` that parts nothing; ``at`` if there is none."""
-    ends = [match.end() for match in regex.finditer(end, markdown, pos=at, endpos=furthest)]
-    return next((cut for cut in reversed(ends) if _allowed(markdown, cut, whole, regions)), at)
+def _ends(markdown: str, at: int, furthest: int, end: str) -> Iterator[int]:
+    """Where this kind of end is, up to ``furthest``, the last one first."""
+    return reversed([match.end() for match in regex.finditer(end, markdown, pos=at, endpos=furthest)])
 
 
-def _allowed(markdown: str, cut: int, whole: list[tuple[int, int]], regions: list[_Region]) -> bool:
+def _allowed(markdown: str, whole: list[tuple[int, int]], regions: list[_Region], cut: int) -> bool:
     if region := _region_at(regions, cut):
         return region.cuts_from <= cut < region.cuts_to and markdown[cut - 1] == "\n"
     return not any(start < cut < end for start, end in whole)

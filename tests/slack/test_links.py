@@ -111,7 +111,7 @@ def links(markdown: str) -> list[str]:
 def test_the_canary_is_in_nothing_clickable(shape: str, around: str):
     safe = safe_links(around.format(shape), NAMED)
     assert "CANARY" in safe
-    assert not [target for target in links(safe) if "canary" in target.lower() and "good.com" != host_of(target)]
+    assert not [target for target in links(safe) if "canary" in target.lower() and host_of(target) != "good.com"]
     for wire in (safe, to_mrkdwn(safe), plain(safe, 500)):
         assert not [m for m in CLICKABLE.findall(wire) if not m.lower().startswith("https://good.com/")], wire
     assert safe_links(safe, NAMED) == safe
@@ -170,8 +170,6 @@ PARTS = [
     "`",
     "\n",
     "```\n",
-]
-PARTS += [
     "\\",
     "&#58;",
     "*",

@@ -12,10 +12,39 @@ from hypothesis import strategies as st
 from bot.slack.mentions import harmless_names, mentioned_users, mentions, neutralise
 
 ALLOWED = frozenset({"U1", "W2AB"})
-PIECES = ["<!channel>", "<!here|x>", "<!EVERYONE>", "<!subteam^S1|@ops>", "<!date^1^{date}|soon>", "<@U1>", "<@U9>"]
-PIECES += ["<@U1|ana>", "<@U9|bob>", "<#C1|ops>", "<#C1>", "<#no>", "@channel", "@here", "@chan", "nel", "channel>"]
-PIECES += ["<", "<!", "!", "@", "#", ">", "|", "&lt;", "&gt;", "&#60;", "&amp;", "&excl;", "\\", "](", "[x](!here)"]
-PIECES += [
+PIECES = [
+    "<!channel>",
+    "<!here|x>",
+    "<!EVERYONE>",
+    "<!subteam^S1|@ops>",
+    "<!date^1^{date}|soon>",
+    "<@U1>",
+    "<@U9>",
+    "<@U1|ana>",
+    "<@U9|bob>",
+    "<#C1|ops>",
+    "<#C1>",
+    "<#no>",
+    "@channel",
+    "@here",
+    "@chan",
+    "nel",
+    "channel>",
+    "<",
+    "<!",
+    "!",
+    "@",
+    "#",
+    ">",
+    "|",
+    "&lt;",
+    "&gt;",
+    "&#60;",
+    "&amp;",
+    "&excl;",
+    "\\",
+    "](",
+    "[x](!here)",
     "`",
     "```",
     "\n",
