@@ -22,7 +22,7 @@ ADDRESS_IN_CODE = rf"(?i:(?<![a-z0-9.+-])[a-z][a-z0-9+.-]{{1,30}}:[/\\]{{2,}}{_R
 """The same in code, where dotted names are the rule and not hosts."""
 
 # The one shape that every client reads the same way; anything cleverer is not trusted.
-_PLAIN = r"(?i:(?:https?://)?(?:[\w.+-]+@)?(?P<host>[a-z0-9-]+(?:\.[a-z0-9-]+)*)(?::\d{1,5})?(?:[/?\#][\w\-./?%&=+~\#:@,;!$'()*]*)?)"
+_PLAIN = r"(?i:(?:https?://|[\w.+-]+@)?(?P<host>[a-z0-9-]+(?:\.[a-z0-9-]+)*)(?::\d{1,5})?(?:[/?\#][\w\-./?%&=+~\#:@,;!$'()*]*)?)"
 _HOST = r"(?i:(?:[a-z][a-z0-9+.-]*:)?[/\\]*(?:[^/?\#\\@]*@)?(?P<host>[^/?\#\\:\s]+))"
 # Names of files read like hosts: .md, .py and .sh are countries too.
 _FILE = (
@@ -53,8 +53,7 @@ def is_named(address: str, hosts: frozenset[str]) -> bool:
     if regex.fullmatch(_FILE, address):
         return True
     plain = regex.fullmatch(_PLAIN, regex.sub(_EAST_ASIAN_START, "", address))
-    has_user = plain is not None and "://" in address and "@" in address.split("://")[1].split("/", maxsplit=1)[0]
-    return plain is not None and not has_user and host_of(plain["host"]) in hosts
+    return plain is not None and host_of(plain["host"]) in hosts
 
 
 def trimmed(address: str) -> str:

@@ -106,8 +106,9 @@ def _fence_regions(markdown: str, limit: Limit) -> list[_Region]:
         closing = fence.continued + fence.mark
         body = markdown[fence.body : fence.body_end]
         # Both parts of a cut keep something of the code; a fence whose marks alone fill a piece is text.
-        cuts_from = fence.body + len(body) - len(body.lstrip()) + 1
-        cuts_to = fence.body + len(body.rstrip())
+        blank = " \t\n>" if ">" in fence.prefix else " \t\n"
+        cuts_from = fence.body + len(body) - len(body.lstrip(blank)) + 1
+        cuts_to = fence.body + len(body.rstrip(blank))
         end = fence.end if fence.closed or fence.end < len(markdown) else fence.end + 1
         if limit.fits(opening + closing, share=4):
             found.append(_Region(fence.start, cuts_from, cuts_to, end, opening, closing))

@@ -36,6 +36,7 @@ SHAPES = [
     "tel:CANARY",
     "https://good.com@evil.com/CANARY",
     "https://good.com:80@evil.com/CANARY",
+    "https://evil.com%2fCANARY@good.com/",
     "https://good.com\\@evil.com/CANARY",
     "https://good.com.evil.com/CANARY",
     "https://evilgood.com/CANARY",
@@ -138,6 +139,7 @@ def test_named_hosts_files_and_prose_stay_as_they_are(text: str):
     ("text", "safe"),
     [
         ("at https://evil.com/a.", "at `https[:]//evil[.]com/a`."),
+        ("https://evil.com@good.com/", "`https[:]//evil[.]com@good[.]com/`"),
         ("[click](https://evil.com)", "click (`https[:]//evil[.]com`)"),
         ("[docs.good.com](https://good.com/x)", "<https://good.com/x>"),
         ("[https://docs.good.com](https://good.com/x)", "<https://good.com/x>"),

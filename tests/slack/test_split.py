@@ -74,7 +74,7 @@ def test_what_was_added_is_a_fence_or_a_header_of_the_text(text: str, limit: Lim
         assert set(piece.closing.strip(" \t>\n")) <= {"`", "~"}
 
 
-code_lines = st.lists(st.text("ab {}中", max_size=30).map(lambda line: f"    {line}"), min_size=1, max_size=40)
+code_lines = st.lists(st.text("ab {}中", max_size=30).map(lambda line: f"    {line}x"), min_size=1, max_size=40)
 
 
 @settings(max_examples=200, deadline=None)
@@ -91,6 +91,8 @@ def test_a_cut_fence_is_a_fence_in_every_part(prefix: str, mark: str, info: str,
     for chunk in split(text, limit):
         assert all(fence.closed for fence in fences(chunk))
         assert all(fence.info == info and fence.continued == inner for fence in fences(chunk))
+        bodies = [chunk[fence.body : fence.body_end] for fence in fences(chunk)]
+        assert all(body.strip(" >\n") for body in bodies)
         outside = chunk
         for fence in reversed(fences(chunk)):
             outside = outside[: fence.start] + outside[fence.end :]
@@ -183,6 +185,15 @@ def test_45000_characters_of_anything_arrive_whole_and_soon(text: str):
 def test_one_long_line_of_families_is_cut_between_them():
     chunks = split(FAMILY * 900, Limit(bytes=3_900))
     assert all(regex.fullmatch(rf"(?:{FAMILY})+", chunk) for chunk in chunks)
+
+
+@pytest.mark.parametrize("prefix", ["", "> "])
+def test_blank_lines_at_the_ends_of_code_make_no_empty_fence(prefix: str):
+    code = "\n" * 30 + "x = 1\n" * 20 + "\n" * 40
+    text = "\n".join(prefix + line for line in f"```\n{code}```".split("\n"))
+    chunks = split(text, Limit(characters=200))
+    assert all("x = 1" in chunk for chunk in chunks if "```" in chunk)
+    assert sum(chunk.count("x = 1") for chunk in chunks) == 20
 
 
 def test_a_text_that_fits_is_left_alone_but_for_its_end():
