@@ -1,0 +1,180 @@
+"""All settings, from the environment or from ``bobbin.toml``, checked before anything starts."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import AliasChoices, BeforeValidator, Field, SecretStr, ValidationError
+from pydantic_settings import (
+    BaseSettings,
+    NoDecode,
+    PydanticBaseSettingsSource,
+    SettingsConfigDict,
+    TomlConfigSettingsSource,
+)
+
+SCRIPTED = "scripted"
+"""The model of the demo when there is no key: it plays a fixed part."""
+
+
+def _words(value: Any) -> Any:
+    """``a, b c`` -> ``("a", "b", "c")``; lists of a TOML file stay as they are."""
+    return tuple(value.replace(",", " ").split()) if isinstance(value, str) else value
+
+
+Words = Annotated[tuple[str, ...], NoDecode, BeforeValidator(_words)]
+
+
+def _plain(name: str) -> Any:
+    """A setting that others know by this name, without our prefix."""
+    return AliasChoices(name, name.lower())
+
+
+class Settings(BaseSettings):
+    """Each field is the setting ``BOBBIN_<NAME>``, except those of Slack and Anthropic, which keep theirs."""
+
+    model_config = SettingsConfigDict(
+        env_prefix="BOBBIN_", toml_file="bobbin.toml", extra="forbid", env_ignore_empty=True, frozen=True
+    )
+
+    slack_bot_token: SecretStr = Field(default=SecretStr(""), validation_alias=_plain("SLACK_BOT_TOKEN"))
+    slack_app_token: SecretStr = Field(default=SecretStr(""), validation_alias=_plain("SLACK_APP_TOKEN"))
+    slack_signing_secret: SecretStr = Field(default=SecretStr(""), validation_alias=_plain("SLACK_SIGNING_SECRET"))
+    slack_api_url: str = Field(default="https://slack.com/api/", validation_alias=_plain("SLACK_API_URL"))
+    anthropic_api_key: SecretStr = Field(default=SecretStr(""), validation_alias=_plain("ANTHROPIC_API_KEY"))
+    anthropic_base_url: str = Field(default="", validation_alias=_plain("ANTHROPIC_BASE_URL"))
+
+    provider: Literal["anthropic", "bedrock", "vertex"] = "anthropic"
+    model: str = "claude-sonnet-5-5"
+    fallback_model: str = "claude-sonnet-5-5"
+    thinking: bool = True
+    max_output: int = Field(default=16_000, ge=256, le=40_000)
+    prefix_ttl: Literal["5m", "1h"] = "1h"
+    moving_ttl: Literal["5m", "1h"] = "5m"
+    model_attempts: int = Field(default=8, ge=1, le=50)
+    model_wait: float = Field(default=60, gt=0)
+    model_timeout: float = Field(default=120, gt=0)
+
+    data_dir: Path = Path("data")
+    database_url: SecretStr = SecretStr("")
+    http_host: str = "127.0.0.1"
+    http_port: int = Field(default=8788, ge=0, le=65535)
+    slack_mode: Literal["auto", "socket", "http"] = "auto"
+    sockets: int = Field(default=2, ge=1, le=10)
+    log_format: Literal["console", "json"] = "console"
+    log_level: Literal["debug", "info", "warning", "error"] = "info"
+
+    follow: Literal["own", "all", "mention"] = "own"
+    shared_channels: Words = ()
+    message_characters: int = Field(default=40_000, ge=1_000)
+
+    steps: int = Field(default=40, ge=0)
+    calls: int = Field(default=120, ge=0)
+    tokens: int = Field(default=2_000_000, ge=0)
+    dollars: float = Field(default=2.0, ge=0)
+    seconds: float = Field(default=900, ge=0)
+    daily_dollars: float = Field(default=20.0, ge=0)
+
+    approval_hours: float = Field(default=24, gt=0)
+    approvers: Words = ()
+    free_tools: Words = ()
+    forbidden_tools: Words = ()
+
+    @classmethod
+    def settings_customise_sources(
+        cls,
+        settings_cls: type[BaseSettings],
+        init_settings: PydanticBaseSettingsSource,
+        env_settings: PydanticBaseSettingsSource,
+        dotenv_settings: PydanticBaseSettingsSource,
+        file_secret_settings: PydanticBaseSettingsSource,
+    ) -> tuple[PydanticBaseSettingsSource, ...]:
+        del dotenv_settings, file_secret_settings
+        return init_settings, env_settings, TomlConfigSettingsSource(settings_cls)
+
+    @property
+    def database(self) -> str:
+        """Where the log is kept, in SQLAlchemy's form."""
+        return self.database_url.get_secret_value() or f"sqlite:///{self.data_dir / 'bobbin.db'}"
+
+    @property
+    def mode(self) -> Literal["socket", "http"]:
+        if self.slack_mode == "auto":
+            return "socket" if self.slack_app_token.get_secret_value() else "http"
+        return self.slack_mode
+
+    @property
+    def secrets(self) -> tuple[str, ...]:
+        """Values that must never be shown anywhere."""
+        values = (
+            self.slack_bot_token,
+            self.slack_app_token,
+            self.slack_signing_secret,
+            self.anthropic_api_key,
+            self.database_url,
+        )
+        return tuple(value.get_secret_value() for value in values if len(value.get_secret_value()) >= 8)
+
+    def missing(self) -> list[str]:
+        """What must be set before the bot can start, each with the way to get it."""
+        problems = list[str]()
+        _check_token(
+            problems,
+            "SLACK_BOT_TOKEN",
+            self.slack_bot_token,
+            "xoxb-",
+            "in the app's settings under OAuth & Permissions, 'Bot User OAuth Token'",
+        )
+        if self.mode == "socket":
+            _check_token(
+                problems,
+                "SLACK_APP_TOKEN",
+                self.slack_app_token,
+                "xapp-",
+                "under Basic Information, 'App-Level Tokens', with the scope connections:write",
+            )
+        elif not self.slack_signing_secret.get_secret_value():
+            problems.append(
+                "SLACK_SIGNING_SECRET is not set. It is needed to check that requests over HTTP come from Slack: "
+                "Basic Information, 'App Credentials'. (Or set SLACK_APP_TOKEN to use Socket Mode.)"
+            )
+        needs_key = self.model != SCRIPTED and self.provider == "anthropic"
+        if needs_key and not self.anthropic_api_key.get_secret_value():
+            problems.append(
+                "ANTHROPIC_API_KEY is not set. Make a key at platform.claude.com, or set BOBBIN_PROVIDER to "
+                f"bedrock or vertex, or BOBBIN_MODEL={SCRIPTED} to try the bot without a model."
+            )
+        return problems
+
+
+def _check_token(problems: list[str], name: str, value: SecretStr, prefix: str, where: str) -> None:
+    token = value.get_secret_value()
+    if not token:
+        problems.append(f"{name} is not set. You find it {where}; it begins with {prefix}.")
+    elif not token.startswith(prefix):
+        problems.append(f"{name} does not begin with {prefix}: another kind of token. Find the right one {where}.")
+
+
+class ConfigurationError(Exception):
+    """Settings that cannot work; ``problems`` names each with its fix."""
+
+    def __init__(self, problems: list[str]) -> None:
+        super().__init__("\n".join(problems))
+        self.problems = problems
+
+
+def load_settings() -> Settings:
+    """Raises ``ConfigurationError`` for a value that does not fit or a name that does not exist."""
+    try:
+        return Settings()
+    except ValidationError as error:
+        raise ConfigurationError([_problem(item) for item in error.errors()]) from error
+    except ValueError as error:
+        raise ConfigurationError([f"bobbin.toml cannot be read: {error}"]) from error
+
+
+def _problem(item: Any) -> str:
+    name = str(item["loc"][0]) if item["loc"] else "settings"
+    shown = name.upper() if name.lower().startswith(("slack_", "anthropic_")) else f"BOBBIN_{name.upper()}"
+    return f"{shown}: {item['msg']}. Correct it in the environment or in bobbin.toml; the README lists all settings."

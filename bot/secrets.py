@@ -1,0 +1,55 @@
+"""Secrets never leave: masked by their value, and by the shape of well-known tokens."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, MutableMapping
+from dataclasses import dataclass
+from typing import Any
+
+_SHAPES = re.compile(
+    r"""
+    xox[abeoprs]-[\w-]{10,}             # Slack tokens
+    | xapp-[\w-]{10,}
+    | sk-(?:ant-)?[\w-]{20,}            # keys of model providers
+    | gh[pousr]_\w{30,} | github_pat_\w{30,}
+    | AKIA[0-9A-Z]{16}
+    | eyJ[\w-]{10,}\.[\w-]{10,}\.[\w-]{10,}   # JSON web tokens
+    | -----BEGIN[ ][A-Z ]*PRIVATE[ ]KEY-----[\s\S]*?(?:-----END[ ][A-Z ]*PRIVATE[ ]KEY-----|\Z)
+    | (?<=://)[^\s/:@]+:[^\s/@]+(?=@)   # user and password in an address
+    """,
+    re.VERBOSE,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Mask:
+    """``values`` are the configured secrets."""
+
+    values: tuple[str, ...] = ()
+
+    def text(self, text: str) -> str:
+        for value in self.values:
+            text = text.replace(value, _shown(value))
+        return _SHAPES.sub(lambda match: _shown(match[0]), text)
+
+    def any(self, value: Any) -> Any:
+        """The same for every string inside a JSON value."""
+        if isinstance(value, str):
+            return self.text(value)
+        if isinstance(value, dict):
+            items: Iterable[tuple[Any, Any]] = value.items()  # pyright: ignore[reportUnknownVariableType]
+            return {key: self.any(inner) for key, inner in items}
+        if isinstance(value, list | tuple):
+            inner_values: Iterable[Any] = value  # pyright: ignore[reportUnknownVariableType]
+            return [self.any(inner) for inner in inner_values]
+        return value
+
+    def log_processor(self, _: object, __: str, event: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
+        """For structlog: nothing secret in a log line."""
+        return {key: self.any(value) if isinstance(value, str | dict | list) else value for key, value in event.items()}
+
+
+def _shown(secret: str) -> str:
+    """The first four characters, so that people can tell which one it was."""
+    return f"{secret[:4]}•••"

@@ -1,0 +1,134 @@
+"""The door through which Slack comes in: everything is stored before it is acknowledged.
+
+One middleware of Bolt answers every request itself. It is awaited before the acknowledgement, so
+what could not be stored is not acknowledged, and Slack delivers it again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import Any
+
+import structlog
+from slack_bolt.async_app import AsyncApp, AsyncBoltRequest
+from slack_bolt.authorization import AuthorizeResult
+from slack_bolt.response import BoltResponse
+from slack_sdk.web.async_client import AsyncWebClient
+
+from bot.slack.ids import spot
+from bot.slack.inbound import (
+    Click,
+    Event,
+    Follow,
+    Heard,
+    Own,
+    Reaction,
+    accept,
+    bare_words,
+    follows_from_now,
+    kept,
+    understand,
+    understand_click,
+)
+from memory.inbox import Deleted, Edited, Gestured, Inbound, Inbox, Said
+from memory.log import Logs
+from memory.types import MessageId, ThreadKey
+
+
+@dataclass(slots=True)
+class Door:
+    inbox: Inbox
+    logs: Logs
+    own: Own
+    wake: Callable[[ThreadKey], None]
+    follow: Follow = "own"
+    shared_channels: frozenset[str] = frozenset()
+
+    def app(self, client: AsyncWebClient, signing_secret: str) -> AsyncApp:
+        """Bolt, with us in front of it. It checks signatures when it is reached over HTTP."""
+
+        async def authorize(**_: Any) -> AuthorizeResult:
+            return AuthorizeResult(
+                enterprise_id=None,
+                team_id=self.own.team,
+                bot_user_id=self.own.user,
+                bot_id=self.own.bot,
+                bot_token=client.token,
+            )
+
+        app = AsyncApp(
+            client=client,
+            signing_secret=signing_secret,
+            authorize=authorize,
+            ignoring_self_events_enabled=False,  # we tell our own echoes from other bots ourselves
+            process_before_response=True,
+        )
+        app.middleware(self.enter)  # pyright: ignore[reportUnknownMemberType] - Bolt leaves it untyped
+        return app
+
+    async def enter(self, req: AsyncBoltRequest, next: Callable[[], Awaitable[None]]) -> BoltResponse:
+        """Store what is for us; say thanks for everything else."""
+        body: dict[str, Any] = dict(req.body)
+        match body.get("type"):
+            case "event_callback":
+                await self._event(body)
+            case "block_actions":
+                if (click := understand_click(body, self.own)) is not None:
+                    trigger = str(body.get("trigger_id") or body.get("action_ts") or "")
+                    await self._gesture(click, f"click:{trigger}", on=True, at=0.0)
+            case kind:
+                structlog.get_logger().debug("not for us", action="ignored", kind=kind)
+        return BoltResponse(status=200, body="")
+
+    async def _event(self, body: dict[str, Any]) -> None:
+        event_id = str(body["event_id"])
+        event: Event | None = understand(body, self.own, self.shared_channels)
+        match event:
+            case None:
+                pass
+            case Heard():
+                await self._heard(event, event_id)
+            case Edited():
+                await self._put(event_id, f"edited:{event.message}:{event_id}", event)
+            case Deleted():
+                await self._put(event_id, f"deleted:{event.message}", event)
+            case Reaction():
+                await self._gesture(event, event_id, on=event.on, at=event.at)
+
+    async def _heard(self, heard: Heard, event_id: str) -> None:
+        thread = heard.thread.thread
+        follows = heard.is_reply and await self.logs.follows(thread)
+        if not accept(heard, self.follow, follows=follows):
+            return
+        said = Said(
+            thread=thread,
+            message=heard.spot.message,
+            author=heard.author,
+            words=bare_words(heard.message, self.own),
+            at=float(heard.spot.ts),
+            follow=follows_from_now(heard, self.follow),
+            catch_up=heard.is_reply and not heard.direct and not follows,
+            opaque=kept(heard.message),
+        )
+        await self._put(event_id, f"said:{heard.spot.message}", said)
+
+    async def _gesture(self, made: Reaction | Click, event_id: str, *, on: bool, at: float) -> None:
+        place = await self.logs.place_of(made.message)
+        thread = place.thread if place else await self._thread_of(made.message)
+        if thread is None:
+            return
+        door = "button" if isinstance(made, Click) else "reaction"
+        gestured = Gestured(
+            thread=thread, message=made.message, author=made.author, gesture=made.gesture, on=on, door=door, at=at
+        )
+        await self._put(event_id, f"gesture:{event_id}", gestured)
+
+    async def _thread_of(self, message: MessageId) -> ThreadKey | None:
+        """A stop sign may also be put on the message that began a thread of ours."""
+        root = spot(message).thread
+        return root if await self.logs.follows(root) else None
+
+    async def _put(self, event_id: str, identity: str, inbound: Inbound) -> None:
+        if await self.inbox.put(event_id, identity, inbound):
+            self.wake(inbound.thread)
