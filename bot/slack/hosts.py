@@ -11,9 +11,10 @@ _REST = r"[^\s<>`\"|\[\]，。；！？、）】》」』]*"
 _SCHEME = r"(?<![a-z0-9.+-])[a-z][a-z0-9+.-]{1,30}:[/\\]"
 # What starts a link even without slashes.
 _OPAQUE = r"(?<![a-z0-9.+-])(?:javascript|vbscript|https?|ftp|mailto|tel|sms|slack|data):(?=\S)"
-_LABELS = r"(?:[\w-]{1,63}\.)+(?:[a-z]{2,24}|xn--[a-z0-9-]{1,59})(?![a-z0-9-]|\.\w)"
+# Possessive, and never started in the middle of a run of labels: a long one would take quadratic time.
+_LABELS = r"(?:[\w-]++\.(?=[\w-]))++(?:[a-z]{2,24}|xn--[a-z0-9-]{1,59})(?![a-z0-9-]|\.\w)"
 _BARE = (
-    rf"(?<![a-z0-9/\\-])(?:[\w.+-]{{1,64}}@|//)?{_LABELS}(?::\d+)?(?:[/?\#\\]{_REST})?"
+    rf"(?<![\w/\\-])(?<![\w-]\.)(?:[\w.+-]{{1,64}}@|//)?{_LABELS}(?::\d+)?(?:[/?\#\\]{_REST})?"
     rf"|(?<![a-z0-9.])\d{{1,3}}(?:\.\d{{1,3}}){{3}}(?::\d+)?/{_REST}"
 )
 ADDRESS = rf"(?i:{_SCHEME}{_REST}|{_OPAQUE}{_REST}|{_BARE})"

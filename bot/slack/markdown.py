@@ -129,8 +129,8 @@ def _inline(node: SyntaxTreeNode, inside: str = "") -> str:
         mark = _MARKS.get(child.type, "`" if child.type == "code_inline" else "")
         styled = bool(mark) and mark not in inside
         part = _span(child, inside)
-        before = regex.search(rf"(?:{_LETTER}|[*_~`])\Z", text) if styled else None
-        touches = before or (closed_mark and regex.match(rf"{_LETTER}|[*_~`]", part))
+        near = text[-1:] if styled else part[:1] if closed_mark else ""
+        touches = regex.match(rf"{_LETTER}|[*_~`]", near)
         text += f"{_GAP}{part}" if touches and part else part
         closed_mark = styled
     return text
@@ -176,9 +176,8 @@ def _text(content: str, inside: str) -> str:
     mark = "" if "*" in inside else "*"
 
     def bold(match: regex.Match[str]) -> str:
-        before, after = match.string[: match.start()], match.string[match.end() :]
-        left = _GAP if mark and regex.search(rf"{_LETTER}\Z", before) else ""
-        right = _GAP if mark and regex.match(_LETTER, after) else ""
+        left = _GAP if mark and regex.match(_LETTER, match.string, pos=max(0, match.start() - 1)) else ""
+        right = _GAP if mark and regex.match(_LETTER, match.string, pos=match.end()) else ""
         return f"{left}{mark}{match[1]}{mark}{right}"
 
     text = regex.sub(r"\*\*(?=[^\s*])([^*\n]+)(?<=[^\s*])\*\*", bold, content)

@@ -19,7 +19,7 @@ _LESS = r"(?:<|&(?:amp;)*(?:lt|\#0*60|\#x0*3c)\b;?)"
 _MORE = r"(?:>|&(?:amp;)*(?:gt|\#0*62|\#x0*3e)\b;?)"
 _SIGIL = r"(?:[!@\#]|&(?:amp;)*(?:excl|commat|num|\#0*(?:33|64|35)|\#x0*(?:21|40|23))\b;?)"
 _AT = r"(?:@|&(?:amp;)*(?:commat|\#0*64|\#x0*40)\b;?)"
-_GAP = r"[^\S\n]*\\*[^\S\n]*"
+_GAP = r"[^\S\n]*+(?:\\++[^\S\n]*+)?+"
 # Without our own signs inside: a token around one that was reworded is not complete a second time.
 _TOKEN = rf"{_LESS}{_GAP}{_SIGIL}(?:(?!{_LESS}|{_MORE})[^\n\uff20\uff08]){{0,300}}{_MORE}"
 _OPENING = rf"(?P<less>{_LESS})(?={_GAP}(?:{_SIGIL}|\Z))"

@@ -23,13 +23,14 @@ def readable(message: Mapping[str, object], names: Names, longest: int = LONGEST
     """
     text = _merged(decoded(string(message.get("text")), names), blocks_text(message.get("blocks"), names))
     attachments = mappings(message.get("attachments"))
-    for attachment in attachments[:_MOST_NAMED]:
-        text = _merged(text, _attachment(attachment, names))
-    if len(attachments) > _MOST_NAMED:
-        text += f"\n[and {len(attachments) - _MOST_NAMED} more attachments]"
-    files = visible("\n".join(_files(mappings(message.get("files")))))
-    room = max(longest - len(files) - 1, longest // 2)
-    return _capped("\n".join(filter(None, (_capped(visible(text), room), files))), longest).strip("\n")
+    read = 0
+    while read < min(len(attachments), _MOST_NAMED) and len(text) <= longest:
+        text = _merged(text, _attachment(attachments[read], names))
+        read += 1
+    unread = [f"[and {len(attachments) - read} more attachments]"] if read < len(attachments) else []
+    end = visible("\n".join([*unread, *_files(mappings(message.get("files")))]))
+    room = max(longest - len(end) - 1, longest // 2)
+    return _capped("\n".join(filter(None, (_capped(visible(text), room), end))), longest).strip("\n")
 
 
 def _merged(text: str, more: str) -> str:

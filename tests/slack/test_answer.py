@@ -79,3 +79,11 @@ def test_only_a_turn_that_read_strangers_loses_links():
 def test_what_renders_to_nothing_still_says_something():
     [body] = answer_messages("[a]: https://x.y", ANA)
     assert body.texts == ("(nothing that can be shown as text)",)
+
+
+@pytest.mark.parametrize("part", ["a.", "-.", "中中.", "< ", "<!", "_a ", "&#58;"])
+def test_hostile_repetition_takes_no_quadratic_time(part: str):
+    # Each took a minute or more while a pattern could backtrack: the suite would not end.
+    markdown = part * (45_000 // len(part))
+    assert answer_messages(markdown, ANA, frozenset({"good.com"}))
+    assert answer_messages("<" + " " * 44_000, ANA, frozenset())

@@ -214,6 +214,12 @@ def test_200_attachments_are_read_up_to_20_and_the_rest_counted():
     assert read.split("\n") == [f"alert {number}x" for number in range(20)] + ["[and 180 more attachments]"]
 
 
+def test_attachments_beyond_the_limit_are_counted_where_they_are_not_read():
+    read = readable({"text": "", "attachments": [{"text": f"{number} " * 200} for number in range(9)]}, NAMES, 500)
+    assert len(read) <= 500
+    assert read.endswith("characters left out]\n[and 7 more attachments]")
+
+
 def test_hidden_characters_are_shown_to_the_model():
     assert readable({"text": "pay \u202eana\u202c now"}, NAMES) == "pay [U+202E]ana[U+202C] now"
     assert readable({"text": "<@U1>"}, Names("UBOT", users={"U1": "A\u200bna"})) == "@A[U+200B]na (U1)"
