@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, MutableMapping
+from collections.abc import MutableMapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 _SHAPES = re.compile(
     r"""
@@ -35,19 +35,20 @@ class Mask:
 
     def any(self, value: Any) -> Any:
         """The same for every string inside a JSON value."""
-        if isinstance(value, str):
-            return self.text(value)
-        if isinstance(value, dict):
-            items: Iterable[tuple[Any, Any]] = value.items()  # pyright: ignore[reportUnknownVariableType]
-            return {key: self.any(inner) for key, inner in items}
-        if isinstance(value, list | tuple):
-            inner_values: Iterable[Any] = value  # pyright: ignore[reportUnknownVariableType]
-            return [self.any(inner) for inner in inner_values]
-        return value
+        match value:
+            case str():
+                return self.text(value)
+            case dict():
+                inner = cast("dict[str, Any]", value)
+                return {key: self.any(one) for key, one in inner.items()}
+            case list() | tuple():
+                return [self.any(one) for one in cast("list[Any]", value)]
+            case _:
+                return value
 
     def log_processor(self, _: object, __: str, event: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
         """For structlog: nothing secret in a log line."""
-        return {key: self.any(value) if isinstance(value, str | dict | list) else value for key, value in event.items()}
+        return {key: self.any(value) for key, value in event.items()}
 
 
 def _shown(secret: str) -> str:

@@ -1,0 +1,53 @@
+"""The command line: ``bobbin run | demo | doctor``."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import NoReturn
+
+import typer
+from rich.console import Console
+
+from bot.config import ConfigurationError, Settings, load_settings
+from bot.logs import configure
+from bot.secrets import Mask
+
+app = typer.Typer(no_args_is_help=True, add_completion=False, help="A Slack teammate that you host yourself.")
+
+
+@app.command()
+def run() -> None:
+    """Connect to Slack and work until stopped."""
+    settings = _settings()
+    from bot.app import run as run_app  # noqa: PLC0415 - so that --help and wrong settings answer at once
+
+    try:
+        asyncio.run(run_app(settings))
+    except ConfigurationError as error:
+        _explain(error)
+
+
+def _settings() -> Settings:
+    try:
+        settings = load_settings()
+    except ConfigurationError as error:
+        _explain(error)
+    configure(settings.log_level, settings.log_format, Mask(settings.secrets))
+    return settings
+
+
+def _explain(error: ConfigurationError) -> NoReturn:
+    """Name each problem with its fix, and leave with the code for a wrong configuration."""
+    console = Console(stderr=True)
+    console.print("[bold red]Bobbin cannot start:[/]")
+    for problem in error.problems:
+        console.print(f"  • {problem}", markup=False, highlight=False, soft_wrap=True)
+    raise typer.Exit(2)
+
+
+def main() -> None:
+    app()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,273 @@
+"""The composition root: every part is made here, in plain sight, and handed what it needs."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+import time
+from contextlib import AsyncExitStack
+from dataclasses import dataclass
+from typing import Any
+
+import anthropic
+import httpx2
+import structlog
+from slack_bolt.adapter.socket_mode.async_handler import AsyncSocketModeHandler
+from slack_bolt.adapter.starlette.async_handler import AsyncSlackRequestHandler
+from slack_sdk.errors import SlackApiError
+from slack_sdk.web.async_client import AsyncWebClient
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from bot.agent import Agent, Patience
+from bot.budget import Limits
+from bot.claude import Claude, Wire
+from bot.config import SCRIPTED, ConfigurationError, Settings
+from bot.dispatcher import InProcessDispatcher
+from bot.health import Counters, Server, operator_app, server
+from bot.lock import FolderLock, Locked
+from bot.model import Model
+from bot.prompts import SYSTEM
+from bot.scripted import Scripted
+from bot.slack.chat import SlackChat
+from bot.slack.door import Door
+from bot.slack.editor import Editor
+from bot.slack.gateway import Gateway
+from bot.slack.inbound import Own
+from bot.slack.pacer import Pacer
+from bot.slack.people import People
+from bot.slack.reader import Reader
+from bot.slack.surface import SlackSurface
+from bot.turns import Turns
+from memory.db import Database, DatabaseError
+from memory.inbox import Inbox
+from memory.log import Logs
+from memory.spend import Spend
+from tools.clock import now
+from tools.fetch import PageFetcher
+from tools.math import calculate
+from tools.policy import Policy
+from tools.registry import Registry
+from tools.slack_read import SLACK_READ_TOOLS
+from tools.web import web_tools
+
+GRACE = 8.0
+"""Seconds that a stop waits for turns; what is not done by then goes on at the next start."""
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """What runs, once everything is put together."""
+
+    database: Database
+    inbox: Inbox
+    dispatcher: InProcessDispatcher
+    door: Door
+    surface: SlackSurface
+    client: AsyncWebClient
+    counters: Counters
+
+
+async def run(settings: Settings) -> None:
+    """Run until SIGTERM or SIGINT. Raises ``ConfigurationError`` for what an operator must mend."""
+    if problems := settings.missing():
+        raise ConfigurationError(problems)
+    stop = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, stop.set)
+    async with AsyncExitStack() as stack:
+        lock = _lock(settings)
+        stack.callback(lock.release)
+        database = _open_database(settings)
+        stack.callback(database.close)
+        client = slack_client(settings)
+        own = await identify(client)
+        parts = build(settings, database, client, own)
+        web, handlers = await _listen(settings, parts, stack)
+        await parts.inbox.purge()
+        await parts.dispatcher.start(await parts.inbox.open_threads())
+        for handler in handlers:
+            await handler.connect_async()  # pyright: ignore[reportUnknownMemberType] - untyped in Bolt
+        print("bobbin ready", flush=True)  # noqa: T201 - the contract: one line when events can be taken
+        structlog.get_logger().info("ready", action="ready", team=own.team, mode=settings.mode)
+        await stop.wait()
+        structlog.get_logger().info("stopping", action="stopping", busy=parts.dispatcher.busy)
+        for handler in handlers:
+            await handler.close_async()
+        await parts.dispatcher.stop(GRACE)
+        web.should_exit = True
+
+
+def build(settings: Settings, database: Database, client: AsyncWebClient, own: Own) -> Parts:
+    """Wire everything together; nothing is started yet."""
+    gateway = Gateway(client, Pacer(time.monotonic))
+    people = People(gateway, own, time.monotonic)
+    reader = Reader(gateway, people, own, settings.message_characters)
+    surface = SlackSurface(gateway, people, reader, Editor(gateway), time.time)
+    logs, inbox = Logs(database), Inbox(database)
+    agent = Agent(
+        model=make_model(settings),
+        tools=Registry([calculate, now, *SLACK_READ_TOOLS, *web_tools(PageFetcher())]),
+        system=SYSTEM,
+        model_name=settings.model,
+        spend=Spend(database),
+        limits=Limits(
+            steps=settings.steps,
+            calls=settings.calls,
+            tokens=settings.tokens,
+            dollars=settings.dollars,
+            seconds=settings.seconds,
+            daily_dollars=settings.daily_dollars,
+        ),
+        policy=Policy(frozenset(settings.free_tools), frozenset(settings.forbidden_tools)),
+        patience=Patience(attempts=settings.model_attempts, longest=settings.model_wait),
+        max_output=settings.max_output,
+        approval_seconds=settings.approval_hours * 3600,
+    )
+    turns = Turns(logs, inbox, surface, agent, SlackChat(gateway, people, reader), settings.approvers)
+    dispatcher = InProcessDispatcher(turns.advance, turns.interrupt, time.time)
+    door = Door(inbox, logs, own, dispatcher.wake, settings.follow, frozenset(settings.shared_channels))
+    return Parts(database, inbox, dispatcher, door, surface, client, Counters())
+
+
+def make_model(settings: Settings) -> Model:
+    if settings.model == SCRIPTED:
+        return Scripted()
+    return Claude(model_client(settings), settings.fallback_model, wire=wire(settings))
+
+
+def wire(settings: Settings) -> Wire:
+    return Wire(settings.prefix_ttl, settings.moving_ttl, settings.thinking)
+
+
+def model_client(settings: Settings) -> anthropic.AsyncAnthropic:
+    """The provider's client. Retries are ours, so that people see them."""
+    timeout = httpx2.Timeout(settings.model_timeout, connect=10)
+    shared: dict[str, Any] = {"max_retries": 0, "timeout": timeout}
+    match settings.provider:
+        case "anthropic":
+            return anthropic.AsyncAnthropic(
+                api_key=settings.anthropic_api_key.get_secret_value(),
+                base_url=settings.anthropic_base_url or None,
+                **shared,
+            )
+        case "bedrock":
+            return _platform_client("AsyncAnthropicBedrock", shared)
+        case "vertex":
+            return _platform_client("AsyncAnthropicVertex", shared)
+
+
+def _platform_client(name: str, arguments: dict[str, Any]) -> Any:
+    """A cloud's client takes its credentials from the cloud's own environment."""
+    try:
+        return getattr(anthropic, name)(**arguments)
+    except Exception as error:
+        raise ConfigurationError(
+            [f"BOBBIN_PROVIDER: {name} cannot be used ({error}). Install anthropic's extra for it and set its credentials."]
+        ) from error
+
+
+def slack_client(settings: Settings) -> AsyncWebClient:
+    """Without the SDK's own retries: a post that is sent again blindly stands there twice."""
+    return AsyncWebClient(
+        token=settings.slack_bot_token.get_secret_value(),
+        base_url=settings.slack_api_url.rstrip("/") + "/",
+        timeout=15,
+        retry_handlers=[],
+    )
+
+
+async def identify(client: AsyncWebClient) -> Own:
+    """Who we are. Raises ``ConfigurationError`` when Slack does not know the token or cannot be reached."""
+    try:
+        found: Any = await client.auth_test()
+    except SlackApiError as error:
+        said: Any = error.response
+        raise ConfigurationError(
+            [f"SLACK_BOT_TOKEN is refused by Slack ({said['error']}). Copy it again, or reinstall the app."]
+        ) from error
+    except Exception as error:
+        raise ConfigurationError(
+            [f"Slack cannot be reached at {client.base_url} ({type(error).__name__}). Check the network and SLACK_API_URL."]
+        ) from error
+    return Own(str(found["team_id"]), str(found["user_id"]), str(found.get("bot_id") or ""))
+
+
+def _lock(settings: Settings) -> FolderLock:
+    try:
+        return FolderLock(settings.data_dir)
+    except Locked as error:
+        raise ConfigurationError([str(error)]) from error
+    except OSError as error:
+        raise ConfigurationError(
+            [f"BOBBIN_DATA_DIR {settings.data_dir} cannot be written ({error.strerror}). Choose a folder that can."]
+        ) from error
+
+
+def _open_database(settings: Settings) -> Database:
+    try:
+        return Database(settings.database)
+    except DatabaseError as error:
+        raise ConfigurationError([str(error)]) from error
+
+
+async def _listen(
+    settings: Settings, parts: Parts, stack: AsyncExitStack
+) -> tuple[Server, list[AsyncSocketModeHandler]]:
+    """The operators' page, and either sockets or an address for Slack on the same port."""
+    bolt = parts.door.app(parts.client, settings.slack_signing_secret.get_secret_value())
+    handlers = list[AsyncSocketModeHandler]()
+    routes = list[Route]()
+    if settings.mode == "socket":
+        token = settings.slack_app_token.get_secret_value()
+        handlers = [AsyncSocketModeHandler(bolt, token, ping_interval=5) for _ in range(settings.sockets)]
+    else:
+        inner = AsyncSlackRequestHandler(bolt)
+
+        async def slack(request: Request) -> Response:
+            return await inner.handle(request)
+
+        routes = [Route("/slack/events", slack, methods=["POST"])]
+
+    async def checks() -> dict[str, str]:
+        connected = [await handler.client.is_connected() for handler in handlers]
+        slack_state = "ok" if all(connected) else f"{connected.count(False)} of {len(connected)} sockets are not connected"
+        return {"database": await _database_state(parts.database), "slack": slack_state}
+
+    def metrics() -> str:
+        parts.counters.values["threads_busy"] = parts.dispatcher.busy
+        return parts.counters.text()
+
+    web = server(operator_app(checks, metrics, routes), settings.http_host, settings.http_port)
+    serving = asyncio.create_task(_serve(web, settings))
+    stack.push_async_callback(_finish, web, serving)
+    while not web.started:
+        if serving.done():
+            serving.result()
+        await asyncio.sleep(0.01)
+    return web, handlers
+
+
+async def _serve(web: Server, settings: Settings) -> None:
+    try:
+        await web.serve()
+    except SystemExit as error:
+        raise ConfigurationError(
+            [f"BOBBIN_HTTP_PORT {settings.http_port} is taken on {settings.http_host}. Choose another one (0 = any free)."]
+        ) from error
+
+
+async def _finish(web: Server, serving: asyncio.Task[None]) -> None:
+    web.should_exit = True
+    await asyncio.wait({serving})
+
+
+async def _database_state(database: Database) -> str:
+    try:
+        async with asyncio.timeout(3):
+            await database.read(lambda connection: connection.exec_driver_sql("SELECT 1").scalar())
+    except Exception as error:
+        return f"failing: {type(error).__name__}"
+    return "ok"
