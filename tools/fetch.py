@@ -81,7 +81,7 @@ class PageFetcher:
     ) -> None:
         # At DEBUG the library writes response headers, and a redirect's address can hold a secret.
         logging.getLogger("httpcore.http11").setLevel(logging.INFO)
-        self._resolver, self._allow, self._limits, self._ssl = resolver, allow, limits, ssl_context
+        self._resolver, self._allow, self.limits, self._ssl = resolver, allow, limits, ssl_context
 
     async def fetch(self, url: str) -> Page:
         """The page at ``url`` after at most ``limits.redirects`` redirects.
@@ -91,14 +91,14 @@ class PageFetcher:
         """
         target = check_url(url)
         try:
-            async with asyncio.timeout(self._limits.seconds):
-                for _ in range(self._limits.redirects + 1):
+            async with asyncio.timeout(self.limits.seconds):
+                for _ in range(self.limits.redirects + 1):
                     step = await self._hop(target)
                     if isinstance(step, Page):
                         return step
                     target = step
         except (TimeoutError, httpcore.TimeoutException) as error:
-            message = f"{target.host} did not finish within {self._limits.seconds:g} s."
+            message = f"{target.host} did not finish within {self.limits.seconds:g} s."
             raise ToolError(
                 "timeout", message, hint="Try again later or use another source.", retryable=True
             ) from error
@@ -106,7 +106,7 @@ class PageFetcher:
             message = f"{target.host} could not be read: {_cause(error)}."
             hint = "Check the host's spelling, or use another source."
             raise ToolError("unreachable", message, hint=hint, retryable=True) from error
-        message = f"More than {self._limits.redirects} redirects, the last one to {target.host}."
+        message = f"More than {self.limits.redirects} redirects, the last one to {target.host}."
         raise ToolError("too_many_redirects", message, hint="Give the final address of the page.")
 
     async def _hop(self, target: Target) -> Page | Target:
@@ -118,7 +118,7 @@ class PageFetcher:
             _check_status(target, response.status)
             media_type, charset = _media_type(headers)
             _check_readable(target, media_type)
-            body = await _read(response.aiter_stream(), headers, self._limits.bytes)
+            body = await _read(response.aiter_stream(), headers, self.limits.bytes)
             return Page(target.url, target.host, media_type, charset, body)
 
     async def _endpoints(self, target: Target) -> Sequence[Endpoint]:
