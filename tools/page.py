@@ -63,6 +63,8 @@ def visible(text: str) -> str:
 
 def is_hidden(tag: str, attributes: dict[str, str]) -> bool:
     """Whether an element hides its text from people, by its own attributes. Style sheets are not followed."""
+    if tag in ("html", "body"):  # a page that fades in as a whole
+        return False
     if tag in _UNSEEN_TAGS or attributes.get("aria-hidden", "").strip().lower() == "true":
         return True
     if "hidden" in attributes or (tag == "input" and attributes.get("type", "").lower() == "hidden"):
@@ -117,7 +119,7 @@ def _read_html(html: str, url: str) -> Reading:
 
 
 def _drop(element: Any) -> None:
-    """Remove an element and keep the text that follows it."""
+    """Remove an element and keep the text that follows it. A comment beside the root has no parent."""
     parent = element.getparent()
     if parent is None:
         return
