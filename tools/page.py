@@ -36,7 +36,7 @@ class Reading:
 
 
 def read(page: Page) -> Reading:
-    """The readable part of a page. Heavy (up to seconds) and blocking: call it in a thread.
+    """The readable part of a page. Heavy, and on a hostile page endless: see ``tools.worker``.
 
     Raises ``ToolError`` no_text if there is nothing to read.
     """

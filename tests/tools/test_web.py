@@ -1,6 +1,9 @@
 from __future__ import annotations
 
 import json
+import sys
+import time
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -12,6 +15,7 @@ from tools.charset import decode
 from tools.fetch import Page, PageFetcher
 from tools.page import is_hidden, read, visible
 from tools.web import CAP, PageAddress, capped, size, web_tools
+from tools.worker import read_apart
 
 ARTICLE = """<!DOCTYPE html><html><head><title>Status of the service</title>
 <meta property="article:published_time" content="2026-03-04T10:00:00Z"></head>
@@ -75,6 +79,39 @@ def test_a_page_without_words_is_an_error(html: str):
     with pytest.raises(ToolError) as caught:
         read(page(html))
     assert caught.value.code == "no_text"
+
+
+async def test_a_page_that_keeps_the_parser_busy_is_given_up_in_time():
+    attributes = " ".join(f"a{number}=1" for number in range(300_000))
+    started = time.monotonic()
+    with pytest.raises(ToolError) as caught:
+        await read_apart(page(f"<p {attributes}>x"), 1.5)
+    assert caught.value.code == "timeout"
+    assert time.monotonic() - started < 3
+
+
+async def test_the_reader_is_given_no_secret(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
+    curious = tmp_path / "python"
+    curious.write_text("""#!/bin/sh\ncat > /dev/null\nprintf '{"text": "%s"}' "$(env | tr '\\n"' '  ')"\n""")
+    curious.chmod(0o700)
+    monkeypatch.setenv("SLACK_BOT_TOKEN", "s3cret")
+    monkeypatch.setattr(sys, "executable", str(curious))
+    environment = (await read_apart(page("x"), 10)).text
+    assert "PYTHONPATH=" in environment
+    assert "s3cret" not in environment
+
+
+async def test_an_error_of_the_reader_comes_back_whole():
+    with pytest.raises(ToolError) as caught:
+        await read_apart(page(""), 10)
+    assert (caught.value.code, bool(caught.value.hint)) == ("no_text", True)
+
+
+async def test_a_reader_that_dies_is_an_error(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(sys, "executable", "/bin/true")
+    with pytest.raises(ToolError) as caught:
+        await read_apart(page("<p>hello"), 10)
+    assert caught.value.code == "unreadable_page"
 
 
 HIDDEN = [
