@@ -306,6 +306,11 @@ def test_the_heaviest_expressions_end_soon(expression: str):
     assert time.process_time() - started < 1.0
 
 
+@pytest.mark.parametrize("expression", ["2 pi", "2(3)", "sqrt 16", "(2)(3)", "1 if 1 else 2"])
+def test_a_missing_operator_is_named(expression: str):
+    assert "no operator between" in refusal(expression).message
+
+
 async def test_the_hint_names_what_is_allowed():
     error = refusal("arctan(1)")
     assert "arctan" in error.message
