@@ -101,6 +101,8 @@ def _read_html(html: str, url: str) -> Reading:
     import trafilatura  # noqa: PLC0415
 
     tree: Any = trafilatura.load_html(html)
+    if tree is None:  # a fragment, which the library does not take for a page
+        tree = trafilatura.load_html(f"<html><head></head><body>{html}</body></html>")
     if tree is None:
         return Reading("")
     known = trafilatura.extract_metadata(tree, default_url=url)

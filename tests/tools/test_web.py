@@ -161,6 +161,10 @@ def test_hidden_text_does_not_come_back_on_a_page_that_is_almost_empty():
     assert "after" in text
 
 
+def test_a_fragment_is_read_too():
+    assert read(page("<p>Just a line.</p>")).text == "Just a line."
+
+
 def test_what_surrounds_a_hidden_part_keeps_its_order():
     text = read(
         page(ARTICLE.format(extra="<p>Begin <b>here</b> and<!-- no --> go <i hidden>not</i>on to the end.</p>"))
