@@ -15,6 +15,11 @@ from bot.secrets import Mask
 app = typer.Typer(no_args_is_help=True, add_completion=False, help="A Slack teammate that you host yourself.")
 
 
+@app.callback()
+def commands() -> None:
+    """A Slack teammate that you host yourself."""
+
+
 @app.command()
 def run() -> None:
     """Connect to Slack and work until stopped."""

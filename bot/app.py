@@ -7,14 +7,10 @@ import signal
 import time
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
-from typing import Any
 
-import anthropic
-import httpx2
 import structlog
 from slack_bolt.adapter.socket_mode.async_handler import AsyncSocketModeHandler
 from slack_bolt.adapter.starlette.async_handler import AsyncSlackRequestHandler
-from slack_sdk.errors import SlackApiError
 from slack_sdk.web.async_client import AsyncWebClient
 from starlette.requests import Request
 from starlette.responses import Response
@@ -22,14 +18,12 @@ from starlette.routing import Route
 
 from bot.agent import Agent, Patience
 from bot.budget import Limits
-from bot.claude import Claude, Wire
-from bot.config import SCRIPTED, ConfigurationError, Settings
+from bot.clients import identify, make_model, slack_client
+from bot.config import ConfigurationError, Settings
 from bot.dispatcher import InProcessDispatcher
 from bot.health import Counters, Server, operator_app, server
 from bot.lock import FolderLock, Locked
-from bot.model import Model
 from bot.prompts import SYSTEM
-from bot.scripted import Scripted
 from bot.slack.chat import SlackChat
 from bot.slack.door import Door
 from bot.slack.editor import Editor
@@ -46,6 +40,7 @@ from memory.log import Logs
 from memory.spend import Spend
 from tools.clock import now
 from tools.fetch import PageFetcher
+from tools.history import history_tools
 from tools.math import calculate
 from tools.policy import Policy
 from tools.registry import Registry
@@ -72,7 +67,7 @@ class Parts:
 async def run(settings: Settings) -> None:
     """Run until SIGTERM or SIGINT. Raises ``ConfigurationError`` for what an operator must mend."""
     if problems := settings.missing():
-        raise ConfigurationError(problems)
+        raise ConfigurationError(*problems)
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
@@ -90,7 +85,7 @@ async def run(settings: Settings) -> None:
         await parts.dispatcher.start(await parts.inbox.open_threads())
         for handler in handlers:
             await handler.connect_async()  # pyright: ignore[reportUnknownMemberType] - untyped in Bolt
-        print("bobbin ready", flush=True)  # noqa: T201 - the contract: one line when events can be taken
+        print("bobbin ready", flush=True)
         structlog.get_logger().info("ready", action="ready", team=own.team, mode=settings.mode)
         await stop.wait()
         structlog.get_logger().info("stopping", action="stopping", busy=parts.dispatcher.busy)
@@ -109,7 +104,9 @@ def build(settings: Settings, database: Database, client: AsyncWebClient, own: O
     logs, inbox = Logs(database), Inbox(database)
     agent = Agent(
         model=make_model(settings),
-        tools=Registry([calculate, now, *SLACK_READ_TOOLS, *web_tools(PageFetcher())]),
+        tools=Registry(
+            [calculate, now, *SLACK_READ_TOOLS, *web_tools(PageFetcher()), *history_tools(logs.whole_result)]
+        ),
         system=SYSTEM,
         model_name=settings.model,
         spend=Spend(database),
@@ -132,77 +129,14 @@ def build(settings: Settings, database: Database, client: AsyncWebClient, own: O
     return Parts(database, inbox, dispatcher, door, surface, client, Counters())
 
 
-def make_model(settings: Settings) -> Model:
-    if settings.model == SCRIPTED:
-        return Scripted()
-    return Claude(model_client(settings), settings.fallback_model, wire=wire(settings))
-
-
-def wire(settings: Settings) -> Wire:
-    return Wire(settings.prefix_ttl, settings.moving_ttl, settings.thinking)
-
-
-def model_client(settings: Settings) -> anthropic.AsyncAnthropic:
-    """The provider's client. Retries are ours, so that people see them."""
-    timeout = httpx2.Timeout(settings.model_timeout, connect=10)
-    shared: dict[str, Any] = {"max_retries": 0, "timeout": timeout}
-    match settings.provider:
-        case "anthropic":
-            return anthropic.AsyncAnthropic(
-                api_key=settings.anthropic_api_key.get_secret_value(),
-                base_url=settings.anthropic_base_url or None,
-                **shared,
-            )
-        case "bedrock":
-            return _platform_client("AsyncAnthropicBedrock", shared)
-        case "vertex":
-            return _platform_client("AsyncAnthropicVertex", shared)
-
-
-def _platform_client(name: str, arguments: dict[str, Any]) -> Any:
-    """A cloud's client takes its credentials from the cloud's own environment."""
-    try:
-        return getattr(anthropic, name)(**arguments)
-    except Exception as error:
-        raise ConfigurationError(
-            [f"BOBBIN_PROVIDER: {name} cannot be used ({error}). Install anthropic's extra for it and set its credentials."]
-        ) from error
-
-
-def slack_client(settings: Settings) -> AsyncWebClient:
-    """Without the SDK's own retries: a post that is sent again blindly stands there twice."""
-    return AsyncWebClient(
-        token=settings.slack_bot_token.get_secret_value(),
-        base_url=settings.slack_api_url.rstrip("/") + "/",
-        timeout=15,
-        retry_handlers=[],
-    )
-
-
-async def identify(client: AsyncWebClient) -> Own:
-    """Who we are. Raises ``ConfigurationError`` when Slack does not know the token or cannot be reached."""
-    try:
-        found: Any = await client.auth_test()
-    except SlackApiError as error:
-        said: Any = error.response
-        raise ConfigurationError(
-            [f"SLACK_BOT_TOKEN is refused by Slack ({said['error']}). Copy it again, or reinstall the app."]
-        ) from error
-    except Exception as error:
-        raise ConfigurationError(
-            [f"Slack cannot be reached at {client.base_url} ({type(error).__name__}). Check the network and SLACK_API_URL."]
-        ) from error
-    return Own(str(found["team_id"]), str(found["user_id"]), str(found.get("bot_id") or ""))
-
-
 def _lock(settings: Settings) -> FolderLock:
     try:
         return FolderLock(settings.data_dir)
     except Locked as error:
-        raise ConfigurationError([str(error)]) from error
+        raise ConfigurationError(str(error)) from error
     except OSError as error:
         raise ConfigurationError(
-            [f"BOBBIN_DATA_DIR {settings.data_dir} cannot be written ({error.strerror}). Choose a folder that can."]
+            f"BOBBIN_DATA_DIR {settings.data_dir} cannot be written ({error.strerror}). Choose a folder that can."
         ) from error
 
 
@@ -210,7 +144,7 @@ def _open_database(settings: Settings) -> Database:
     try:
         return Database(settings.database)
     except DatabaseError as error:
-        raise ConfigurationError([str(error)]) from error
+        raise ConfigurationError(str(error)) from error
 
 
 async def _listen(
@@ -233,7 +167,9 @@ async def _listen(
 
     async def checks() -> dict[str, str]:
         connected = [await handler.client.is_connected() for handler in handlers]
-        slack_state = "ok" if all(connected) else f"{connected.count(False)} of {len(connected)} sockets are not connected"
+        slack_state = (
+            "ok" if all(connected) else f"{connected.count(False)} of {len(connected)} sockets are not connected"
+        )
         return {"database": await _database_state(parts.database), "slack": slack_state}
 
     def metrics() -> str:
@@ -255,7 +191,7 @@ async def _serve(web: Server, settings: Settings) -> None:
         await web.serve()
     except SystemExit as error:
         raise ConfigurationError(
-            [f"BOBBIN_HTTP_PORT {settings.http_port} is taken on {settings.http_host}. Choose another one (0 = any free)."]
+            f"BOBBIN_HTTP_PORT {settings.http_port} is taken on {settings.http_host}. Choose another one, or 0."
         ) from error
 
 

@@ -159,7 +159,7 @@ def _check_token(problems: list[str], name: str, value: SecretStr, prefix: str, 
 class ConfigurationError(Exception):
     """Settings that cannot work; ``problems`` names each with its fix."""
 
-    def __init__(self, problems: list[str]) -> None:
+    def __init__(self, *problems: str) -> None:
         super().__init__("\n".join(problems))
         self.problems = problems
 
@@ -169,9 +169,9 @@ def load_settings() -> Settings:
     try:
         return Settings()
     except ValidationError as error:
-        raise ConfigurationError([_problem(item) for item in error.errors()]) from error
+        raise ConfigurationError(*(_problem(item) for item in error.errors())) from error
     except ValueError as error:
-        raise ConfigurationError([f"bobbin.toml cannot be read: {error}"]) from error
+        raise ConfigurationError(f"bobbin.toml cannot be read: {error}") from error
 
 
 def _problem(item: Any) -> str:

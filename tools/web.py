@@ -10,7 +10,6 @@ from tools.base import Arguments, Effect, Output, Tool, ToolContext, tool
 from tools.fetch import PageFetcher
 from tools.worker import read_apart
 
-CAP: Final = 16_000
 _READ_SECONDS: Final = 10.0
 
 
@@ -22,7 +21,7 @@ def web_tools(fetcher: PageFetcher) -> tuple[Tool[Any], ...]:
     """The tools that read the web through ``fetcher``."""
 
     # A little more than fetching and reading may take, so that their own errors come first.
-    @tool(Effect.READ, timeout=fetcher.limits.seconds + _READ_SECONDS + 5.0, cap=CAP, untrusted=True)
+    @tool(Effect.READ, timeout=fetcher.limits.seconds + _READ_SECONDS + 5.0, untrusted=True)
     async def fetch_page(arguments: PageAddress, context: ToolContext) -> Output:
         """Read a public web page: its main text as Markdown with links, its title, final address and date.
         JSON, XML and plain text come as they are. No sign-in, no scripts, no files such as PDF.
@@ -32,20 +31,9 @@ def web_tools(fetcher: PageFetcher) -> tuple[Tool[Any], ...]:
         reading = await read_apart(page, _READ_SECONDS)
         head = [reading.title, f"Address: {page.url}", f"Date: {reading.date}" if reading.date else ""]
         text = "\n".join(line for line in head if line) + "\n\n" + reading.text
-        return Output(capped(text, CAP), f"{page.host} · {size(len(page.body))}")
+        return Output(text, f"{page.host} · {size(len(page.body))}")
 
     return (fetch_page,)
-
-
-def capped(text: str, cap: int) -> str:
-    """At most ``cap`` characters, cut at the end of a line where one is near; a note says what was left out."""
-    if len(text) <= cap:
-        return text
-    note = "\n\n[Left out: the last {:,} of {:,} characters.]"
-    room = max(0, cap - len(note.format(len(text), len(text))))
-    end = text.rfind("\n", room * 9 // 10, room)
-    kept = text[: end if end > 0 else room].rstrip()
-    return kept + note.format(len(text) - len(kept), len(text))
 
 
 def size(count: int) -> str:

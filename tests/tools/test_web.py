@@ -14,7 +14,7 @@ from tools.base import Effect, Output, ToolError
 from tools.charset import decode
 from tools.fetch import Page, PageFetcher
 from tools.page import is_hidden, read, visible
-from tools.web import CAP, PageAddress, capped, size, web_tools
+from tools.web import PageAddress, size, web_tools
 from tools.worker import read_apart
 
 ARTICLE = """<!DOCTYPE html><html><head><title>Status of the service</title>
@@ -51,7 +51,7 @@ async def test_a_page_becomes_markdown_with_links_title_address_and_date():
 
 async def test_the_tool_says_what_it_is():
     (fetch_page,) = web_tools(PageFetcher())
-    assert (fetch_page.name, fetch_page.effect, fetch_page.cap) == ("fetch_page", Effect.READ, CAP)
+    assert (fetch_page.name, fetch_page.effect) == ("fetch_page", Effect.READ)
     assert fetch_page.untrusted
     assert not fetch_page.polling
     assert list(fetch_page.input.model_fields) == ["url"]
@@ -65,13 +65,6 @@ async def test_json_is_set_out_and_text_stays_as_it_is():
     deep = b"[" * 50_000
     assert "[[[" in (await fetched(says(deep, "application/json"))).text
     assert (await fetched(says(b"plain\r\n  words", "text/plain"))).text.endswith("\n\nplain\n  words")
-
-
-async def test_a_long_page_is_capped_and_says_so():
-    output = await fetched(says(b"one line of text\n" * 5_000, "text/plain"))
-    assert len(output.text) <= CAP
-    assert "Left out: the last" in output.text[-80:]
-    assert output.line == "status.example · 85.0 kB"
 
 
 @pytest.mark.parametrize("html", ["", "<html><body><script>app()</script></body></html>", "<p hidden>x</p>", "\x00"])
@@ -206,18 +199,6 @@ def test_no_invisible_character_stays_and_visible_ones_do(text: str, tag: int):
 
 def test_emoji_and_persian_keep_their_joiners():
     assert visible("👩‍💻 می‌خواهم ❤️") == "👩‍💻 می‌خواهم ❤️"
-
-
-@given(st.text(min_size=50, max_size=300), st.integers(60, 120))
-def test_a_capped_text_is_short_and_begins_like_the_whole(text: str, cap: int):
-    result = capped(text, cap)
-    assert len(result) <= cap
-    if len(text) <= cap:
-        assert result == text
-    else:
-        kept, note = result.split("\n\n[Left out: ")
-        assert text.startswith(kept)
-        assert note.startswith(f"the last {len(text) - len(kept)} of {len(text)} ")
 
 
 @pytest.mark.parametrize(("count", "text"), [(0, "0 B"), (999, "999 B"), (3_210, "3.2 kB"), (999_950, "1.0 MB")])

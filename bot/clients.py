@@ -1,0 +1,79 @@
+"""The clients of the two platforms, made from the settings."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import anthropic
+import httpx2
+from slack_sdk.errors import SlackApiError
+from slack_sdk.web.async_client import AsyncWebClient
+
+from bot.claude import Claude, Wire
+from bot.config import SCRIPTED, ConfigurationError, Settings
+from bot.model import Model
+from bot.scripted import Scripted
+from bot.slack.inbound import Own
+
+
+def make_model(settings: Settings) -> Model:
+    if settings.model == SCRIPTED:
+        return Scripted()
+    return Claude(model_client(settings), settings.fallback_model, wire=wire(settings))
+
+
+def wire(settings: Settings) -> Wire:
+    return Wire(settings.prefix_ttl, settings.moving_ttl, settings.thinking)
+
+
+def model_client(settings: Settings) -> anthropic.AsyncAnthropic:
+    """The provider's client. Retries are ours, so that people see them."""
+    timeout = httpx2.Timeout(settings.model_timeout, connect=10)
+    shared: dict[str, Any] = {"max_retries": 0, "timeout": timeout}
+    match settings.provider:
+        case "anthropic":
+            return anthropic.AsyncAnthropic(
+                api_key=settings.anthropic_api_key.get_secret_value(),
+                base_url=settings.anthropic_base_url or None,
+                **shared,
+            )
+        case "bedrock":
+            return _platform_client("AsyncAnthropicBedrock", shared)
+        case "vertex":
+            return _platform_client("AsyncAnthropicVertex", shared)
+
+
+def _platform_client(name: str, arguments: dict[str, Any]) -> Any:
+    """A cloud's client takes its credentials from the cloud's own environment."""
+    try:
+        return getattr(anthropic, name)(**arguments)
+    except Exception as error:
+        raise ConfigurationError(
+            f"BOBBIN_PROVIDER: {name} cannot be used ({error}). Install its extra of anthropic, set its credentials."
+        ) from error
+
+
+def slack_client(settings: Settings) -> AsyncWebClient:
+    """Without the SDK's own retries: a post that is sent again blindly stands there twice."""
+    return AsyncWebClient(
+        token=settings.slack_bot_token.get_secret_value(),
+        base_url=settings.slack_api_url.rstrip("/") + "/",
+        timeout=15,
+        retry_handlers=[],
+    )
+
+
+async def identify(client: AsyncWebClient) -> Own:
+    """Who we are. Raises ``ConfigurationError`` when Slack does not know the token or cannot be reached."""
+    try:
+        found: Any = await client.auth_test()  # pyright: ignore[reportUnknownMemberType] - **kwargs without a type
+    except SlackApiError as error:
+        said: Any = error.response
+        raise ConfigurationError(
+            f"SLACK_BOT_TOKEN is refused by Slack ({said['error']}). Copy it again, or reinstall the app."
+        ) from error
+    except Exception as error:
+        raise ConfigurationError(
+            f"Slack cannot be reached at {client.base_url} ({type(error).__name__}). Check network and SLACK_API_URL."
+        ) from error
+    return Own(str(found["team_id"]), str(found["user_id"]), str(found.get("bot_id") or ""))
