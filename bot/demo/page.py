@@ -8,6 +8,7 @@ import secrets
 from collections.abc import Awaitable, Callable
 from importlib.resources import files
 from typing import cast
+from urllib.parse import quote
 
 from aiohttp import web
 
@@ -18,6 +19,7 @@ from bot.demo.socket import NotAcknowledged, SocketMode
 from bot.demo.values import BOT_USER, Json, SlackError
 from bot.demo.workspace import Workspace
 
+PICTURES = {"png": "image/png", "jpg": "image/jpeg", "jpeg": "image/jpeg", "gif": "image/gif"}
 UPLOAD_BYTES = 20 * 1024 * 1024
 
 
@@ -39,6 +41,8 @@ class Page:
     def routes(self) -> list[web.RouteDef]:
         return [
             web.get("/", self.show),
+            web.get("/archives/{channel}/{message}", self.show),
+            web.get("/demo/files/{file}", self.file),
             web.get("/demo/changes", self.changes),
             web.post("/demo/act", self.act),
             web.post("/demo/upload", self.upload),
@@ -49,7 +53,7 @@ class Page:
         page = files("bot.demo").joinpath("page.html").read_text("utf-8").replace("{{nonce}}", nonce)
         policy = (
             f"default-src 'none'; script-src 'nonce-{nonce}'; style-src 'nonce-{nonce}'; connect-src 'self'; "
-            "img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+            "img-src 'self' data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
         )
         headers = {"Content-Security-Policy": policy, "Cache-Control": "no-store", "Referrer-Policy": "no-referrer"}
         return web.Response(text=page, content_type="text/html", headers=headers)
@@ -92,6 +96,17 @@ class Page:
         name = request.query.get("name", "file").replace("/", "_")
         file = self._workspace.upload(request.query.get("person", ""), name, content)
         return web.json_response({"id": file.id})
+
+    async def file(self, request: web.Request) -> web.Response:
+        """A file for people: pictures are shown, anything else is saved, so that no file runs as a page."""
+        file = self._workspace.files.get(request.match_info["file"])
+        if file is None or file.content is None:
+            raise web.HTTPNotFound(text="No such file.")
+        picture = PICTURES.get(file.name.rpartition(".")[2].lower())
+        headers = {"X-Content-Type-Options": "nosniff", "Content-Security-Policy": "default-src 'none'; sandbox"}
+        if picture is None:
+            headers["Content-Disposition"] = f"attachment; filename*=UTF-8''{quote(file.name)}"
+        return web.Response(body=file.content, content_type=picture or "application/octet-stream", headers=headers)
 
     async def close(self) -> None:
         for queue in self._streams:
@@ -162,6 +177,7 @@ class Page:
             "restarting": self._restarting,
             "can_restart": self._on_restart is not None,
             "notice": workspace.notice,
+            "suggestions": workspace.suggestions,
             "people": people,
             "channels": channels,
             "messages": messages,

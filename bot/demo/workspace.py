@@ -70,6 +70,12 @@ class Workspace:
     base_url: str = ""
     notice: str = ""
     """A line that the page shows on top, such as that the model's answers are scripted."""
+    suggestions: tuple[str, ...] = (
+        "@Bobbin what happened in #ops today?",
+        "@Bobbin post in #news that release 2.4 is out",
+        "@Bobbin 用中文总结一下 #ops 的讨论",
+    )
+    """What the page proposes to a first-time visitor."""
     files: dict[str, StoredFile] = field(default_factory=dict[str, StoredFile])
     homes: dict[str, Json] = field(default_factory=dict[str, Json])
     modals: dict[str, Json] = field(default_factory=dict[str, Json])
