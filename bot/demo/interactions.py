@@ -82,7 +82,7 @@ class Interactions:
             for block, actions in values.items()
         }
         payload = self._envelope("view_submission", person) | {"view": view | {"state": {"values": state}}}
-        await self._socket.send("interactive", payload )
+        await self._socket.send("interactive", payload)
         del self._workspace.modals[view_id]
 
     def respond(self, response: str, arguments: Arguments) -> None:

@@ -212,7 +212,7 @@ def _within(messages: Sequence[Message], arguments: Arguments) -> list[Message]:
         raise SlackError("invalid_ts_oldest") from None
 
     def inside(ts: float) -> bool:
-        return low < ts < high or (inclusive and ts in (low, high))
+        return low <= ts <= high if inclusive else low < ts < high
 
     return [message for message in messages if inside(float(message.ts))]
 

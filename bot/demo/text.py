@@ -23,7 +23,7 @@ def from_composer(typed: str, people: Iterable[Person], channels: Iterable[Chann
     references |= {f"#{channel.name}": f"<#{channel.id}|{channel.name}>" for channel in channels}
     # The longest name first, so that "@Ana Maria" is not taken for "@Ana". An address keeps its own signs.
     names = "|".join(re.escape(name) for name in sorted(references, key=len, reverse=True))
-    pattern = re.compile(rf"<[^>]*>|(?<![\w@#])(?:{names})(?![a-zA-Z0-9_])", re.IGNORECASE)
+    pattern = re.compile(rf"<[^>]*>|(?<![A-Za-z0-9_@#])(?:{names})(?![a-zA-Z0-9_])", re.IGNORECASE)
     folded = {name.casefold(): reference for name, reference in references.items()}
     return pattern.sub(lambda found: folded.get(found[0].casefold(), found[0]), text)
 
