@@ -95,7 +95,7 @@ class Workspace:
 
     def messages(self, channel: str) -> list[Message]:
         """All messages of a channel, oldest first, replies and ephemeral ones too."""
-        return sorted(self._messages.get(channel, {}).values(), key=lambda message: float(message.ts))
+        return list(self._messages.get(channel, {}).values())
 
     def message(self, channel: str, ts: str) -> Message:
         """Raises SlackError("message_not_found")."""
@@ -238,7 +238,11 @@ class Workspace:
 
     def put(self, message: Message) -> None:
         """Store a message and show it without an event."""
-        self._messages.setdefault(message.channel, {})[message.ts] = message
+        stored = self._messages.setdefault(message.channel, {})
+        comes_last = message.ts in stored or not stored or float(message.ts) > float(next(reversed(stored)))
+        stored[message.ts] = message
+        if not comes_last:
+            self._messages[message.channel] = dict(sorted(stored.items(), key=lambda item: float(item[0])))
         self.changed({"kind": "message", "message": self.for_page(message)})
 
     def post_due(self, now: float) -> None:

@@ -109,6 +109,7 @@ async def test_reactions_edits_and_deletions_by_two_people(browser: Browser, run
         await message.get_by_label("Add reaction").click()
         await page.get_by_role("dialog").get_by_label("octagonal_sign").click()
         await expect(message.locator(".pill")).to_have_text("🛑1")
+        await expect(message.locator(".pill")).to_have_attribute("aria-pressed", "true")
         await page.get_by_role("radio", name="Wei 魏").click()
         await expect(message.locator(".pill")).to_have_attribute("aria-pressed", "false")
         await message.locator(".pill").click()
@@ -128,6 +129,57 @@ async def test_reactions_edits_and_deletions_by_two_people(browser: Browser, run
         await message.get_by_label("Delete message").click()
         await message.get_by_label("Really delete?").click()
         await expect(page.locator("#list article")).to_have_count(0)
+
+
+async def test_an_edit_changes_the_words_and_nothing_else(browser: Browser, running: Running, client: Client) -> None:
+    ts = str((await client.chat_postMessage(channel=GENERAL, text="step 1"))["ts"])
+    async with opened(browser, running) as page:
+        message = page.locator("#list article").first
+        await message.evaluate("node => { node.kept = true }")
+        await page.get_by_role("combobox", name="Message").press_sequentially("half a thou")
+        await client.chat_update(channel=GENERAL, ts=ts, text="step 2")
+        await expect(message).to_contain_text("step 2")
+        assert await message.evaluate("node => node.kept")
+        await page.keyboard.type("ght")
+        await expect(page.get_by_role("combobox", name="Message")).to_have_value("half a thought")
+
+
+async def test_a_form_opens_and_closes_when_it_was_taken(browser: Browser, running: Running) -> None:
+    form = {
+        "type": "modal",
+        "callback_id": "why",
+        "title": {"type": "plain_text", "text": "Why not?"},
+        "submit": {"type": "plain_text", "text": "Refuse"},
+        "blocks": [
+            {
+                "type": "input",
+                "block_id": "why",
+                "label": {"type": "plain_text", "text": "Reason"},
+                "element": {"type": "plain_text_input", "action_id": "text"},
+            }
+        ],
+    }
+    reasons: list[str] = []
+
+    async def ask_why(ack: Any, body: dict[str, Any], client: Client) -> None:
+        await ack()
+        await client.views_open(trigger_id=body["trigger_id"], view=form)
+
+    async def take(ack: Any, view: dict[str, Any]) -> None:
+        reasons.append(view["state"]["values"]["why"]["text"]["value"])
+        await ack()
+
+    def setup(app: Any) -> None:
+        app.command("/bobbin")(ask_why)
+        app.view("why")(take)
+
+    async with connected(running, setup), opened(browser, running) as page:
+        await page.get_by_role("combobox", name="Message").fill("/bobbin refuse")
+        await page.keyboard.press("Enter")
+        await page.get_by_label("Reason").fill("too early")
+        await page.get_by_role("button", name="Refuse").click()
+        await expect(page.locator("dialog")).to_have_count(0)
+        assert reasons == ["too early"]
 
 
 async def test_no_message_brings_markup_of_its_own(browser: Browser, running: Running, client: Client) -> None:

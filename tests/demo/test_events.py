@@ -121,6 +121,15 @@ async def test_each_event_goes_to_one_of_several_connections(running: Running) -
     assert sorted(texts) == ["0", "1", "2", "3", "4", "5"]
 
 
+async def test_what_was_sent_but_not_acknowledged_comes_again_after_a_drop(running: Running) -> None:
+    running.workspace.timing = Timing(ack=60, retries=(60,))
+    async with connected(running, kinds=()) as bot:
+        running.workspace.say(ANA, GENERAL, "nobody listens")
+        await bot.until(lambda: len(bot.bodies) == 1)
+        running.socket.drop()
+        await bot.until(lambda: len(bot.bodies) == 2)
+
+
 async def test_a_dropped_connection_loses_no_event(running: Running, bot: Bot) -> None:
     running.socket.drop()
     running.workspace.say(ANA, GENERAL, "during the failure")

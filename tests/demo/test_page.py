@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import AsyncIterator
 from typing import Any
 
@@ -112,6 +113,7 @@ async def test_a_person_s_file_is_never_shown_as_a_page(running: Running, sessio
         async with session.get(f"/demo/files/{file}") as answer:
             assert (answer.content_type, answer.headers["X-Content-Type-Options"]) == (kind, "nosniff")
             assert "sandbox" in answer.headers["Content-Security-Policy"]
+            assert ("Content-Disposition" in answer.headers) == (name == "evil.html")
     assert len(running.workspace.messages(GENERAL)) == 2
 
 
@@ -146,10 +148,21 @@ async def test_people_see_only_what_they_may(running: Running) -> None:
         running.workspace.say(WEI, "C404", "hello")
 
 
+def test_message_ids_rise_even_if_the_clock_goes_back(monkeypatch: pytest.MonkeyPatch) -> None:
+    workspace = Workspace()
+    ids: list[str] = []
+    for now in (1_000.5, 1_000.5, 999.0, 1_000.6):
+        monkeypatch.setattr(time, "time", lambda now=now: now)
+        ids.append(workspace.new_ts())
+    assert ids == ["1000.500000", "1000.500001", "1000.500002", "1000.600000"]
+
+
 def test_the_history_is_older_than_what_is_said_next() -> None:
     workspace = Workspace()
     add_history(workspace)
     said = workspace.say(ANA, "C0OPS00001", "now")
+    add_history(workspace)
     messages = workspace.messages("C0OPS00001")
     assert len(messages) > 5
     assert messages[-1] == said
+    assert [message.ts for message in messages] == sorted(message.ts for message in messages)
