@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import sqlite3
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -54,6 +54,11 @@ class Entrance:
     file: Path
     door: Door
     woken: list[ThreadKey] = field(default_factory=list[ThreadKey])
+    arrived: asyncio.Event = field(default_factory=asyncio.Event)
+
+    def wake(self, thread: ThreadKey) -> None:
+        self.woken.append(thread)
+        self.arrived.set()
 
     async def send(self, payload: Json) -> None:
         """As Slack does, once; returns with the ack. Raises ``NotAcknowledged``."""
@@ -75,23 +80,23 @@ class Entrance:
             connection.execute("ALTER TABLE {} RENAME TO {}".format(*names))
         connection.close()
 
-    async def until(self, holds: Callable[[], Awaitable[object]]) -> None:
+    async def until_woken(self) -> None:
         async with asyncio.timeout(5):
-            while not await holds():
-                await asyncio.sleep(0.01)
+            await self.arrived.wait()
 
 
 @asynccontextmanager
 async def entrance_of(running: Running, folder: Path, follow: Follow = "own") -> AsyncGenerator[Entrance]:
     database = Database(f"sqlite:///{folder / 'bobbin.db'}")
     client = AsyncWebClient(running.workspace.bot_token, running.api_url, retry_handlers=[])
-    woken = list[ThreadKey]()
-    door = Door(Inbox(database), Logs(database), OWN, woken.append, follow)
+    door = Door(Inbox(database), Logs(database), OWN, lambda _: None, follow)
+    entrance = Entrance(running, client, folder / "bobbin.db", door)
+    door.wake = entrance.wake
     handler = AsyncSocketModeHandler(door.app(client, ""), running.workspace.app_token, ping_interval=0.1)
     await handler.connect_async()  # pyright: ignore[reportUnknownMemberType] - untyped in Bolt
     try:
         await running.workspace.until(lambda: running.socket.online)
-        yield Entrance(running, client, folder / "bobbin.db", door, woken)
+        yield entrance
     finally:
         await handler.close_async()
         database.close()
@@ -157,7 +162,7 @@ async def test_slack_sends_again_until_the_database_is_back(tmp_path: Path) -> N
         await asyncio.sleep(0.3)
         entrance.break_database(mend=True)
         thread = Spot(TEAM, GENERAL, said.ts).thread
-        await entrance.until(lambda: entrance.rows(thread))
+        await entrance.until_woken()
         assert len(await entrance.rows(thread)) == 1
 
 
@@ -288,7 +293,7 @@ async def posted(entrance: Entrance) -> str:
 async def test_a_reaction_on_a_post_of_ours_goes_to_its_thread(entrance: Entrance) -> None:
     ts = await posted(entrance)
     entrance.running.workspace.react(WEI, GENERAL, ts, "+1::skin-tone-4")
-    await entrance.until(entrance.rows)
+    await entrance.until_woken()
     (made,) = await entrance.rows()
     assert isinstance(made, Gestured)
     assert (made.author, made.gesture, made.door, made.on) == (WEI, "approve", "reaction", True)
