@@ -50,6 +50,7 @@ class Sockets:
     _lines: list[_Line] = field(default_factory=list[_Line])
     _news: asyncio.Event = field(default_factory=asyncio.Event)
     _watch: asyncio.Task[None] | None = None
+    _closing: set[asyncio.Task[None]] = field(default_factory=set[asyncio.Task[None]])
 
     async def open(self) -> None:
         """Connect, and return when Slack has greeted us on every socket."""
@@ -67,7 +68,7 @@ class Sockets:
     async def close(self) -> None:
         if self._watch is not None:
             self._watch.cancel()
-        await asyncio.gather(*(_close(line) for line in self._lines))
+        await asyncio.gather(*self._closing, *(_close(line) for line in self._lines))
 
     def _line(self) -> _Line:
         handler = self.make()
@@ -93,7 +94,9 @@ class Sockets:
                 if now - line.deaf_since > PATIENCE * self.ping_interval:
                     structlog.get_logger().warning("a socket hears nothing: replaced", action="socket_replaced")
                     self._lines[index] = self._line()
-                    await _close(line)
+                    closing = asyncio.create_task(_close(line))
+                    self._closing.add(closing)
+                    closing.add_done_callback(self._closing.discard)
 
 
 async def _connect(handler: AsyncSocketModeHandler) -> None:
@@ -101,6 +104,12 @@ async def _connect(handler: AsyncSocketModeHandler) -> None:
 
 
 async def _close(line: _Line) -> None:
+    """Hang up, whether the other side answers or not."""
+    client: Any = line.handler.client  # its futures have no types
     line.connecting.cancel()
     with suppress(Exception):  # nothing is expected of a dead one
         await asyncio.wait_for(line.handler.close_async(), timeout=2)
+    for task in (client.message_processor, client.current_session_monitor, client.message_receiver):
+        if task is not None:
+            task.cancel()
+    await client.aiohttp_client_session.close()
