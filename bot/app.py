@@ -17,6 +17,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from bot.agent import Agent, Patience
+from bot.approvals import Rules
 from bot.budget import Limits
 from bot.clients import identify, make_model, slack_client
 from bot.config import ConfigurationError, Settings
@@ -24,7 +25,9 @@ from bot.dispatcher import InProcessDispatcher
 from bot.health import Counters, Server, operator_app, server
 from bot.lock import FolderLock, Locked
 from bot.prompts import SYSTEM
+from bot.secrets import Mask
 from bot.slack.chat import SlackChat
+from bot.slack.directory import Directory
 from bot.slack.door import Door
 from bot.slack.editor import Editor
 from bot.slack.gateway import Gateway
@@ -45,6 +48,7 @@ from tools.math import calculate
 from tools.policy import Policy
 from tools.registry import Registry
 from tools.slack_read import SLACK_READ_TOOLS
+from tools.slack_write import SLACK_WRITE_TOOLS
 from tools.web import web_tools
 
 GRACE = 8.0
@@ -100,12 +104,20 @@ def build(settings: Settings, database: Database, client: AsyncWebClient, own: O
     gateway = Gateway(client, Pacer(time.monotonic))
     people = People(gateway, own, time.monotonic)
     reader = Reader(gateway, people, own, settings.message_characters)
-    surface = SlackSurface(gateway, people, reader, Editor(gateway), time.time)
+    directory = Directory(gateway, people)
+    surface = SlackSurface(gateway, directory, reader, Editor(gateway), time.time, Mask(settings.secrets))
     logs, inbox = Logs(database), Inbox(database)
     agent = Agent(
         model=make_model(settings),
         tools=Registry(
-            [calculate, now, *SLACK_READ_TOOLS, *web_tools(PageFetcher()), *history_tools(logs.whole_result)]
+            [
+                calculate,
+                now,
+                *SLACK_READ_TOOLS,
+                *SLACK_WRITE_TOOLS,
+                *web_tools(PageFetcher()),
+                *history_tools(logs.whole_result),
+            ]
         ),
         system=SYSTEM,
         model_name=settings.model,
@@ -119,11 +131,12 @@ def build(settings: Settings, database: Database, client: AsyncWebClient, own: O
             daily_dollars=settings.daily_dollars,
         ),
         policy=Policy(frozenset(settings.free_tools), frozenset(settings.forbidden_tools)),
+        rules=Rules(settings.approval_rules, settings.approval_hours * 3600, settings.undo_seconds),
         patience=Patience(attempts=settings.model_attempts, longest=settings.model_wait),
         max_output=settings.max_output,
-        approval_seconds=settings.approval_hours * 3600,
     )
-    turns = Turns(logs, inbox, surface, agent, SlackChat(gateway, people, reader), settings.approvers)
+    chat = SlackChat(gateway, people, reader, directory)
+    turns = Turns(logs, inbox, surface, agent, chat, settings.grant_minutes * 60)
     dispatcher = InProcessDispatcher(turns.advance, turns.interrupt, time.time)
     door = Door(inbox, logs, own, dispatcher.wake, settings.follow, frozenset(settings.shared_channels))
     return Parts(database, inbox, dispatcher, door, surface, client, Counters())

@@ -54,6 +54,10 @@ class Request:
     locale: str
     given: ApprovalGiven | None = None
     ended: bool = False
+    votes: tuple[Person, ...] = ()
+    """Who said yes so far."""
+    grant_minutes: int = 0
+    """How long a standing approval would last; 0: none is offered."""
 
 
 Body = Card | Answer | Notice | Request
@@ -75,6 +79,14 @@ class Surface(Protocol):
         ...
 
     async def person(self, person: str) -> tuple[Person, Standing]: ...
+
+    async def group(self, group: str) -> frozenset[str]:
+        """The people of a user group; nobody if the platform cannot say."""
+        ...
+
+    def place(self, thread: ThreadKey) -> str:
+        """The channel of a thread, as settings name it."""
+        ...
 
     async def earlier(self, thread: ThreadKey, before: MessageId, since: MessageId | None) -> Output:
         """What was said in the thread before a message, newest kept, and after ``since`` if that is given."""
