@@ -29,6 +29,7 @@ from bot.model import (
     ThoughtGrew,
 )
 from bot.prompts import NOTES
+from memory.failpoints import Reach, nothing
 from memory.log import ThreadLog, keep_whole
 from memory.records import (
     ApprovalAsked,
@@ -92,6 +93,7 @@ class Agent:
     patience: Patience = field(default_factory=Patience)
     max_output: int = 16_000
     sleep: Callable[[float], Awaitable[object]] = asyncio.sleep
+    reach: Reach = nothing
 
     @property
     def frame(self) -> str:
@@ -141,6 +143,7 @@ class Agent:
         attempt = 0
         while True:
             scene.emit(Asking())
+            self.reach("model.before")
             try:
                 said = await self._stream(request, scene)
             except Busy as error:
@@ -151,6 +154,7 @@ class Agent:
                 scene.emit(Waiting(seconds, str(error)))
                 await self.sleep(seconds)
                 continue
+            self.reach("model.after")
             if said.stop == "length" and request.max_output == self.max_output:
                 await self._append(log, scene, said.model_copy(update={"kept": False}))
                 request = replace(request, max_output=self.max_output * 3)

@@ -38,6 +38,7 @@ from bot.slack.reader import Reader
 from bot.slack.surface import SlackSurface
 from bot.turns import Turns
 from memory.db import Database, DatabaseError
+from memory.failpoints import FailPoint, Reach, nothing
 from memory.inbox import Inbox
 from memory.log import Logs
 from memory.spend import Spend
@@ -79,11 +80,12 @@ async def run(settings: Settings) -> None:
     async with AsyncExitStack() as stack:
         lock = _lock(settings)
         stack.callback(lock.release)
-        database = _open_database(settings)
+        reach = FailPoint(settings.failpoint).reach if settings.failpoint else nothing
+        database = _open_database(settings, reach)
         stack.callback(database.close)
         client = slack_client(settings)
         own = await identify(client)
-        parts = build(settings, database, client, own)
+        parts = build(settings, database, client, own, reach)
         web, handlers = await _listen(settings, parts, stack)
         await parts.inbox.purge()
         await parts.dispatcher.start(await parts.inbox.open_threads())
@@ -99,9 +101,9 @@ async def run(settings: Settings) -> None:
         web.should_exit = True
 
 
-def build(settings: Settings, database: Database, client: AsyncWebClient, own: Own) -> Parts:
+def build(settings: Settings, database: Database, client: AsyncWebClient, own: Own, reach: Reach = nothing) -> Parts:
     """Wire everything together; nothing is started yet."""
-    gateway = Gateway(client, Pacer(time.monotonic))
+    gateway = Gateway(client, Pacer(time.monotonic), reach)
     people = People(gateway, own, time.monotonic)
     reader = Reader(gateway, people, own, settings.message_characters)
     directory = Directory(gateway, people)
@@ -134,6 +136,7 @@ def build(settings: Settings, database: Database, client: AsyncWebClient, own: O
         rules=Rules(settings.approval_rules, settings.approval_hours * 3600, settings.undo_seconds),
         patience=Patience(attempts=settings.model_attempts, longest=settings.model_wait),
         max_output=settings.max_output,
+        reach=reach,
     )
     chat = SlackChat(gateway, people, reader, directory)
     turns = Turns(logs, inbox, surface, agent, chat, settings.grant_minutes * 60)
@@ -153,9 +156,9 @@ def _lock(settings: Settings) -> FolderLock:
         ) from error
 
 
-def _open_database(settings: Settings) -> Database:
+def _open_database(settings: Settings, reach: Reach) -> Database:
     try:
-        return Database(settings.database)
+        return Database(settings.database, reach)
     except DatabaseError as error:
         raise ConfigurationError(str(error)) from error
 

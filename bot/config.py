@@ -89,6 +89,7 @@ class Settings(BaseSettings):
     slack_mode: Literal["auto", "socket", "http"] = "auto"
     sockets: int = Field(default=2, ge=1, le=10)
     log_format: Literal["console", "json"] = "console"
+    failpoint: str = Field(default="", pattern=r"^$|^[\w.]+(@\d+)?$")
     log_level: Literal["debug", "info", "warning", "error"] = "info"
 
     follow: Literal["own", "all", "mention"] = "own"

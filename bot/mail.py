@@ -125,6 +125,16 @@ class Mail:
             return [*records, Granted(tool=tool, resource=resource, by=by, expires_at=until)]
         return records
 
+    async def missed(self, log: ThreadLog) -> tuple[Stored, ...]:
+        """Verdicts by reactions that were made while no process was listening."""
+        new = list[Stored]()
+        for approval in undecided(log):
+            for message in log.state.posted.get((approval.seq, "approval"), ())[:1]:
+                for gesture, author in await self.surface.reactions(message):
+                    made = Gestured(thread=log.key, message=message, author=author, gesture=gesture)
+                    new.extend(await log.append(*await self._gestured(log, made)))
+        return tuple(new)
+
     async def _taken_back(self, log: ThreadLog, gestured: Gestured) -> Sequence[Record]:
         """A yes whose reaction was removed before the call ran."""
         approval = _approval_shown_in(log, gestured.message)

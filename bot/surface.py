@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Literal, Protocol
 
 from bot.progress import Card
-from memory.inbox import Edited, Said
+from memory.inbox import Edited, Gesture, Said
 from memory.records import ApprovalAsked, ApprovalGiven, PostKind, UserSaid
 from memory.types import MessageId, Person, ThreadKey, ToolCall
 from tools.base import Output
@@ -79,6 +79,10 @@ class Surface(Protocol):
         ...
 
     async def person(self, person: str) -> tuple[Person, Standing]: ...
+
+    async def reactions(self, message: MessageId) -> list[tuple[Gesture, str]]:
+        """Gestures that stand on a message now, and whose they are; none if the platform cannot say."""
+        ...
 
     async def group(self, group: str) -> frozenset[str]:
         """The people of a user group; nobody if the platform cannot say."""

@@ -57,6 +57,8 @@ class Turns:
             if failures >= GIVE_UP_AFTER and not log.state.turn.over:
                 await log.append(Stopped(reason="error", detail="internal"))
             try:
+                if log.fresh:
+                    await self._catch_up(log, view)
                 return await self._advance(log, view)
             finally:
                 await view.settle()
@@ -69,6 +71,13 @@ class Turns:
             raise
         finally:
             del self._news[thread]
+
+    async def _catch_up(self, log: ThreadLog, view: View) -> None:
+        """What happened to a thread while no process was at work on it."""
+        log.fresh = False
+        if isinstance(next_step(log.state), Wait):
+            for stored in await self._mail.missed(log):
+                view.tell(Recorded(stored))
 
     async def _advance(self, log: ThreadLog, view: View) -> float | None:
         while True:
