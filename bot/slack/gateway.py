@@ -20,7 +20,16 @@ Json = dict[str, Any]
 TRIES = 5
 """How often a call is made when Slack is limiting or failing, before we give up."""
 
-_FAILED_INSIDE = {"internal_error", "fatal_error", "service_unavailable", "request_timeout", "ratelimited"}
+_FAILED_INSIDE = {
+    "internal_error",
+    "fatal_error",
+    "service_unavailable",
+    "request_timeout",
+    "ratelimited",
+    "rate_limited",
+}
+_UNFURLING = {"chat.postMessage", "chat.update", "chat.scheduleMessage"}
+"""What makes Slack fetch the links of a text, unless it is told not to."""
 
 
 class Refused(Exception):
@@ -67,7 +76,7 @@ class Gateway:
 
     async def once(self, method: str, **arguments: Any) -> Json:
         """One call, for which the caller has waited. Raises ``Limited``, ``Refused`` or ``Lost``."""
-        if method in {"chat.postMessage", "chat.update"}:
+        if method in _UNFURLING:
             arguments = {**arguments, "unfurl_links": False, "unfurl_media": False}
         self.reach(f"slack.{method}.before")
         try:
