@@ -87,7 +87,8 @@ class Gateway:
             self.pacer.block(method, wait, str(arguments.get("channel", "")))
             structlog.get_logger().warning("slack limits", action="rate_limited", method=method, wait=wait)
             raise Limited from error
-        except (aiohttp.ClientError, TimeoutError, SlackClientError) as error:
+        except (aiohttp.ClientError, TimeoutError, SlackClientError, AttributeError) as error:
+            # The SDK stumbles (AttributeError) over a page where an answer should be.
             raise Lost(f"{method}: {type(error).__name__}") from error
         self.reach(f"slack.{method}.after")
         return dict(response.data)
