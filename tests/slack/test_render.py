@@ -167,9 +167,7 @@ WORDS_OF_ANYBODY = st.text(max_size=60) | st.text("<>&`*_~@!#|:\n中👩‍👧\
 VALUES = WORDS_OF_ANYBODY | st.integers() | st.lists(WORDS_OF_ANYBODY, max_size=3)
 TOOLS = st.sampled_from([key.removeprefix("change.") for key in WORDS if key.startswith("change.")]) | WORDS_OF_ANYBODY
 ARGUMENTS = st.dictionaries(st.sampled_from(["channel", "text", "user", "name", "at"]) | WORDS_OF_ANYBODY, VALUES)
-ANY_CALL = st.builds(
-    lambda name, arguments: ToolCall(id="c1", name=name, arguments=arguments), TOOLS, ARGUMENTS.filter(bool)
-)
+ANY_CALL = st.builds(ToolCall, id=st.just("c1"), name=TOOLS, arguments=ARGUMENTS.filter(bool))
 ANY_CARD = st.builds(
     Card,
     began=st.just(0.0),
@@ -278,7 +276,7 @@ def skeletons(word: str) -> list[list[str]]:
         request_blocks(request(odd)),
         request_blocks(request(one, given=decided(one, "refused", word))),
     ]
-    return [live_marks(text) for blocks, text in messages] + [live_marks(shown(message)) for message in messages]
+    return [live_marks(text) for _, text in messages] + [live_marks(shown(message)) for message in messages]
 
 
 @pytest.mark.parametrize("spoof", SPOOFS)
