@@ -32,6 +32,7 @@ WORDS: dict[str, dict[Language, str]] = {
     "card.seconds": _both("{number} s", "{number} 秒"),
     "card.minutes": _both("{minutes} min {seconds} s", "{minutes} 分 {seconds} 秒"),
     "card.tokens": _both("{tokens} tokens, {cached} % cached", "{tokens} tokens，{cached}% 来自缓存"),
+    "card.context": _both("context {tokens}", "上下文 {tokens}"),
     "card.writing": _both("writing the answer", "正在写答复"),
     "card.waiting": _both("{why}; trying again in {seconds} s", "{why}，{seconds} 秒后重试"),
     "card.more": _both("… and {number} earlier steps", "……及之前的 {number} 步"),
