@@ -197,13 +197,18 @@ class ThreadState:
     def _begin(self, seq: int, at: float, said: UserSaid) -> None:
         if self.turn.over:
             self.turn = Turn(seq=seq, began=at, requester=said.author, over=False)
-            self.posted = {key: messages for key, messages in self.posted.items() if key in self.due}
-            self.approvals = {key: approval for key, approval in self.approvals.items() if not approval.ended}
+            self.approvals = {key: one for key, one in self.approvals.items() if self._unsettled(one)}
+            still = self.due.keys() | {(one.seq, "approval") for one in self.approvals.values()}
+            self.posted = {key: messages for key, messages in self.posted.items() if key in still}
             self._due(seq, "card")
         self.turn.sources.append(said.source)
         if said.catch_up:
             self.turn.unread = said.source
         self.owed = True
+
+    def _unsettled(self, approval: Approval) -> bool:
+        """Whether its message will have to be edited still."""
+        return not approval.ended or (approval.seq, "approval") in self.due
 
     def _answered(self, seq: int, said: ModelSaid) -> None:
         self.last_usage = said.usage
