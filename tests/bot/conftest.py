@@ -30,8 +30,8 @@ def database(tmp_path: Path) -> Iterator[Database]:
 def build(database: Database) -> Build:
     """A thread whose model says these lines; keywords are those of the agent."""
 
-    def make(*lines: Line, repeat: bool = False, approvers: tuple[str, ...] = (), **options: Any) -> World:
+    def make(*lines: Line, repeat: bool = False, **options: Any) -> World:
         model = playback(*lines, repeat=repeat)
-        return World(database, Recorder(), Bench(), model, options=options, approvers=approvers)
+        return World(database, Recorder(), Bench(), model, options=options)
 
     return make

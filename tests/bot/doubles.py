@@ -50,6 +50,9 @@ class Recorder:
     edits: list[Shown] = field(default_factory=list[Shown])
     seen: list[MessageId] = field(default_factory=list[MessageId])
     whispers: list[tuple[str, str]] = field(default_factory=list[tuple[str, str]])
+    standing: list[tuple[Gesture, str]] = field(default_factory=list[tuple[Gesture, str]])
+    """Reactions that stand on every message."""
+    groups: dict[str, frozenset[str]] = field(default_factory=dict[str, frozenset[str]])
     before: Output = field(default_factory=lambda: Output("Eva: the old words", "1 message"))
     refuses: set[str] = field(default_factory=set[str])
     breaks: int = 0
@@ -69,6 +72,15 @@ class Recorder:
 
     async def person(self, person: str) -> tuple[Person, Standing]:
         return self.people.get(person, (Person(id=person, name=person), "unknown"))
+
+    async def reactions(self, message: MessageId) -> list[tuple[Gesture, str]]:
+        return self.standing
+
+    async def group(self, group: str) -> frozenset[str]:
+        return self.groups.get(group, frozenset())
+
+    def place(self, thread: ThreadKey) -> str:
+        return "C1"
 
     async def earlier(self, thread: ThreadKey, before: MessageId, since: MessageId | None) -> Output:
         return self.before
@@ -233,7 +245,6 @@ class World:
     model: Model
     now: float = 1_800_000_000.0
     options: dict[str, Any] = field(default_factory=dict[str, Any])
-    approvers: tuple[str, ...] = ()
     waits: list[float] = field(default_factory=list[float])
     _events: Iterable[int] = field(default_factory=lambda: count(1))
     turns: Turns = field(init=False)
@@ -253,7 +264,7 @@ class World:
         )
         logs, inbox = Logs(self.database, lambda: self.now), Inbox(self.database, lambda: self.now)
         chat: Any = None
-        self.turns = Turns(logs, inbox, self.surface, agent, chat, self.approvers, lambda: self.now)
+        self.turns = Turns(logs, inbox, self.surface, agent, chat, clock=lambda: self.now)
 
     async def put(self, inbound: Inbound) -> None:
         number = next(iter(self._events))

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from bot.agent import Patience
+from bot.approvals import Rules
 from bot.budget import Limits
 from bot.model import Busy, Misconfigured, Rejected, StaleThinking, TooLong
 from memory.records import ApprovalAsked, Framed, ModelSaid, Noted, Stopped, ToolEnded, ToolStarted, Unbound, digest
@@ -50,7 +51,7 @@ async def test_writes_run_one_by_one_in_order_each_after_its_mark(build: Build) 
 
 async def test_a_write_asks_first_and_names_the_bytes(build: Build) -> None:
     made = calls(("look", {"word": "a"}), ("write", {"word": "b"}))
-    world = build(made, says("done"), approval_seconds=60.0)
+    world = build(made, says("done"), rules=Rules(seconds=60.0))
     await world.say("go")
     assert await world.advance() == world.now + 60
     (ask,) = await world.records(ApprovalAsked)

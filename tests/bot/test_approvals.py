@@ -8,8 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bot.approvals import Allowed, Decision, Refused, authorize, decision, is_stop
+from bot.approvals import Allowed, Decision, Refused, Rules, approvers, authorize, decision, is_stop, named
 from bot.catalog import WORDS
+from bot.config import ApprovalRule
 from bot.surface import Standing
 from memory.records import ApprovalAsked
 from tests.bot.doubles import ANA
@@ -21,12 +22,37 @@ def asked(*approvers: str) -> ApprovalAsked:
     return ApprovalAsked(call_id="c", digest="d", requester=ANA, approvers=approvers, expires_at=1.0)
 
 
-@given(st.sampled_from(STANDINGS), st.sampled_from(["U1", "U2", ""]), st.lists(st.sampled_from(["U1", "U2"])))
-def test_only_a_member_who_is_named_may_decide(standing: Standing, person: str, approvers: list[str]) -> None:
-    answer = authorize(person, standing, asked(*approvers))
-    assert isinstance(answer, Allowed) == (standing == "member" and person in approvers)
+Some = st.lists(st.sampled_from(["U1", "U2", "S1"]), max_size=3)
+
+
+@given(st.sampled_from(STANDINGS), st.sampled_from(["U1", "U2", ""]), Some, st.booleans(), st.booleans())
+def test_only_a_member_who_is_named_may_decide(
+    standing: Standing, person: str, people: list[str], requester: bool, in_group: bool
+) -> None:
+    rule = ApprovalRule(approvers=("U1",), requester=requester)
+    groups = frozenset({"S1"} if in_group else ())
+    answer = authorize(person, standing, asked(*people), rule, groups)
+    is_named = person in people or (in_group and "S1" in people)
+    assert isinstance(answer, Allowed) == (standing == "member" and is_named and (requester or person != ANA.id))
     if isinstance(answer, Refused):
         assert answer.why in WORDS
+
+
+@given(Some, st.booleans())
+def test_nobody_named_means_the_requester_and_never_everyone(people: list[str], requester: bool) -> None:
+    rule = ApprovalRule(approvers=tuple(people), requester=requester or not people)
+    wanted = ("U1",) if not people else tuple(one for one in people if requester or one != "U1")
+    assert approvers(rule, "U1") == wanted
+
+
+def test_a_tool_s_own_rule_comes_before_the_rule_for_all() -> None:
+    own, every = ApprovalRule(approvers=("U7",)), ApprovalRule(approvers=("U8",))
+    rules = Rules({"write": own, "*": every})
+    assert (rules.rule("write"), rules.rule("other"), Rules().rule("other")) == (own, every, ApprovalRule())
+
+
+def test_approvers_in_a_sentence_are_notified() -> None:
+    assert named(("U1", "S1"), "en-US") == "<@U1> or <!subteam^S1>"
 
 
 @pytest.mark.parametrize(

@@ -105,6 +105,8 @@ def test_other_providers_and_the_scripted_model_need_no_key(monkeypatch: pytest.
         ("BOBBIN_MAX_OUTPUT", "100000"),
         ("BOBBIN_MODEL_ATTEMPTS", "0"),
         ("BOBBIN_THINKING", "perhaps"),
+        ("BOBBIN_APPROVAL_RULES", '{"*": {"needed": 2}}'),
+        ("BOBBIN_APPROVAL_RULES", '{"*": {"aprovers": ["U1"]}}'),
     ],
 )
 @pytest.mark.usefixtures("good")
@@ -119,11 +121,11 @@ def test_a_value_that_does_not_fit_is_named(name: str, value: str, monkeypatch: 
 
 @pytest.mark.usefixtures("good")
 def test_a_file_sets_what_the_environment_does_not(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    lines = ['model = "claude-opus-5-5"', "steps = 7", 'approvers = ["U1", "U2"]', 'anthropic_base_url = "http://x"']
+    lines = ['model = "claude-opus-5-5"', "steps = 7", 'free_tools = ["a", "b"]', 'anthropic_base_url = "http://x"']
     (tmp_path / "bobbin.toml").write_text("\n".join(lines))
     monkeypatch.setenv("BOBBIN_STEPS", "9")
     settings = load_settings()
-    assert (settings.model, settings.steps, settings.approvers) == ("claude-opus-5-5", 9, ("U1", "U2"))
+    assert (settings.model, settings.steps, settings.free_tools) == ("claude-opus-5-5", 9, ("a", "b"))
     assert settings.anthropic_base_url == "http://x"
 
 
@@ -145,8 +147,8 @@ def test_a_file_that_is_no_toml_is_said(tmp_path: Path) -> None:
 @pytest.mark.parametrize("value", ["U1,U2", "U1 U2", " U1 ,  U2,"])
 @pytest.mark.usefixtures("good")
 def test_lists_in_the_environment(value: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("BOBBIN_APPROVERS", value)
-    assert load_settings().approvers == ("U1", "U2")
+    monkeypatch.setenv("BOBBIN_SHARED_CHANNELS", value)
+    assert load_settings().shared_channels == ("U1", "U2")
 
 
 @pytest.mark.usefixtures("good")

@@ -6,10 +6,12 @@ from typing import Any
 
 import pytest
 
+from bot.approvals import Rules
+from bot.config import ApprovalRule
 from bot.mail import interrupts, settled
 from bot.surface import Standing
 from memory.inbox import Deleted, Edited, Gestured, Inbound, Said, Waiting
-from memory.records import ApprovalAsked, ApprovalGiven, MessageDeleted, MessageEdited, Stopped, UserSaid
+from memory.records import ApprovalAsked, ApprovalGiven, UserSaid
 from memory.types import MessageId
 from tests.bot.conftest import Build
 from tests.bot.doubles import ANA, EVA, THREAD, WEI, World, calls, says
@@ -100,7 +102,7 @@ async def test_a_member_who_is_not_named_is_told_privately_who_is(build: Build) 
 
 
 async def test_configured_approvers_replace_the_requester(build: Build) -> None:
-    world = await waiting_for_a_yes(build, approvers=(WEI.id, EVA.id))
+    world = await waiting_for_a_yes(build, rules=Rules({"write": ApprovalRule(approvers=(WEI.id, EVA.id))}))
     request = world.surface.of("approval")[0].message
     await world.react(request, "approve", ANA)
     await world.advance()
@@ -166,101 +168,6 @@ async def test_taking_a_reaction_back_and_other_gestures_change_nothing(build: B
     await world.react(request, "remember")
     assert await world.advance() is not None
     assert await verdicts(world) == []
-
-
-# -- stops, edits, deletions -----------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("by", ["word", "reaction"])
-async def test_a_stop_closes_open_calls_and_says_what_was_left(build: Build, by: str) -> None:
-    world = await waiting_for_a_yes(build)
-    if by == "word":
-        await world.say("stop", WEI)
-    else:
-        await world.react(world.surface.of("card")[0].message, "stop", WEI)
-    await world.advance()
-    (stopped,) = await world.records(Stopped)
-    assert (stopped.reason, stopped.by) == ("cancelled", WEI)
-    assert "Stopped by Wei" in world.surface.words[0]
-    assert "write 0" in world.surface.words[0]
-    await world.react(world.surface.of("approval")[0].message, "approve")
-    await world.say("and now?")
-    await world.advance()
-    assert world.bench.ran == []
-    assert world.surface.words[-1] == "done"
-
-
-async def test_nothing_to_stop_is_whispered(build: Build) -> None:
-    world = build(says("done"))
-    await world.say("go")
-    await world.advance()
-    await world.say("stop")
-    await world.advance()
-    assert world.surface.whispers == [(ANA.id, "Nothing is running in this thread.")]
-    assert await world.records(Stopped) == []
-
-
-async def test_an_edit_is_noted_and_starts_nothing(build: Build) -> None:
-    world = build(says("done"))
-    message = await world.say("go")
-    await world.advance()
-    await world.edit(message, "go now")
-    await world.edit(message, "go now")
-    await world.edit(MessageId("T1:C1:9.9"), "about something we never read")
-    await world.advance()
-    assert [edited.text for edited in await world.records(MessageEdited)] == ["go now"]
-    assert world.surface.words == ["done"]
-
-
-async def test_an_edit_sets_requests_aside_that_rest_on_it(build: Build) -> None:
-    world = await waiting_for_a_yes(build)
-    (said,) = await world.records(UserSaid)
-    await world.edit(said.source, "please do not write")
-    await world.advance()
-    assert await verdicts(world) == ["superseded"]
-    await world.react(world.surface.of("approval")[0].message, "approve")
-    await world.advance()
-    assert world.bench.ran == []
-
-
-async def test_an_edit_before_the_message_was_read_changes_what_is_read(build: Build) -> None:
-    world = build(says("done"))
-    message = await world.say("go left")
-    await world.edit(message, "go right")
-    await world.advance()
-    assert [said.text for said in await world.records(UserSaid)] == ["go right"]
-    assert await world.records(MessageEdited) == []
-
-
-async def test_a_message_deleted_before_it_was_read_starts_nothing(build: Build) -> None:
-    world = build(says("never"))
-    message = await world.say("go")
-    await world.delete(message)
-    await world.advance()
-    assert await world.records(UserSaid) == []
-    assert world.surface.posts == []
-    assert await world.turns.inbox.waiting(THREAD) == []
-
-
-async def test_deleting_what_a_waiting_run_rests_on_ends_it_without_a_word(build: Build) -> None:
-    world = await waiting_for_a_yes(build)
-    (said,) = await world.records(UserSaid)
-    await world.delete(said.source)
-    await world.advance()
-    assert [stopped.reason for stopped in await world.records(Stopped)] == ["deleted"]
-    assert len(await world.records(MessageDeleted)) == 1
-    assert world.surface.words == []
-
-
-async def test_deleting_an_old_message_is_a_mark(build: Build) -> None:
-    world = build(says("done"))
-    message = await world.say("go")
-    await world.advance()
-    await world.delete(message)
-    await world.delete(MessageId("T1:C1:9.9"))
-    await world.advance()
-    assert len(await world.records(MessageDeleted)) == 1
-    assert await world.records(Stopped) == []
 
 
 # -- pure pieces -----------------------------------------------------------------------------------

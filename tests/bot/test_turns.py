@@ -6,6 +6,7 @@ import asyncio
 
 import pytest
 
+from bot.approvals import Rules
 from bot.surface import Answer, Request
 from bot.turns import GIVE_UP_AFTER, last_heard
 from memory.log import Fenced
@@ -99,7 +100,7 @@ async def test_what_was_said_before_is_read_in_by_a_call_of_our_own(build: Build
 
 
 async def test_nobody_decides(build: Build) -> None:
-    world = build(calls(("write", {"word": "a"})), says("a pity"), approval_seconds=60.0)
+    world = build(calls(("write", {"word": "a"})), says("a pity"), rules=Rules(seconds=60.0))
     await world.say("go")
     until = await world.advance()
     assert until == world.now + 60
@@ -113,7 +114,7 @@ async def test_nobody_decides(build: Build) -> None:
 
 
 async def test_a_restart_and_three_days_leave_a_request_as_it_was(build: Build) -> None:
-    world = build(calls(("write", {"word": "a"})), says("done"), approval_seconds=96 * 3600.0)
+    world = build(calls(("write", {"word": "a"})), says("done"), rules=Rules(seconds=96 * 3600.0))
     await world.say("go")
     await world.advance()
     world.now += 72 * 3600
