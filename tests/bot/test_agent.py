@@ -199,7 +199,7 @@ async def test_a_refusal_is_said_and_not_kept(build: Build) -> None:
     assert world.surface.words[1:] == ["fine"]
 
 
-@pytest.mark.parametrize("blank", ["", "  \n\t "])
+@pytest.mark.parametrize("blank", ["", "  \n\t ", " \u200b", "\u2800\u3164", "\u202e\ufeff"])
 async def test_an_empty_answer_is_asked_once_more_with_other_words(build: Build, blank: str) -> None:
     world = build(says(blank), says("now"))
     await world.say("go")
