@@ -55,7 +55,7 @@ from tools.slack_read import SLACK_READ_TOOLS
 from tools.slack_write import SLACK_WRITE_TOOLS
 from tools.web import web_tools
 
-GRACE = 8.0
+GRACE = 7.0
 """Seconds that a stop waits for turns; what is not done by then goes on at the next start."""
 
 

@@ -31,9 +31,12 @@ from bot.slack.inbound import (
     understand,
     understand_click,
 )
-from memory.inbox import Deleted, Edited, Gestured, Inbound, Inbox, Said
+from memory.inbox import Deleted, Edited, Gesture, Gestured, Inbound, Inbox, Said
 from memory.log import Logs
 from memory.types import MessageId, ThreadKey
+
+VERDICTS: frozenset[Gesture] = frozenset({"approve", "refuse", "grant"})
+"""What is meant only where a request was shown."""
 
 
 @dataclass(slots=True)
@@ -117,6 +120,8 @@ class Door:
 
     async def _gesture(self, made: Reaction | Click, made_id: str, *, on: bool, at: float) -> None:
         place = await self.logs.place_of(made.message)
+        if made.gesture in VERDICTS and (place is None or place.what != "approval"):
+            return  # a thumb up for an answer, or for somebody's words, decides nothing
         thread = place.thread if place else await self._thread_of(made.message)
         if thread is None:
             return

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Any
 
@@ -32,16 +33,15 @@ ICONS: dict[LineState, str] = {
 }
 _SECTION = 2_900
 """Characters of one section, a little below Slack's 3,000."""
+_ARGUMENT, _MOST = 1_800, 5
+"""Characters of one argument and number of arguments that a request shows; a file shows the rest."""
 _FALLBACK = 1_000
 """Characters of a fallback text: chat.update takes 4,000 bytes."""
 _LIVE_MARK = re.compile(r"`|(?<![^\W_])[*_~]|[*_~](?![^\W_])")
 """Marks where Slack would read them as markup: inside a word only those of code."""
 _LIVE_EMOJI = re.compile(r":(?=[\w+'-]+:)")
 _LOOK_ALIKE = {"*": "∗", "_": "\uff3f", "~": "∼", "`": "ˋ"}
-_FENCE_MARK = re.compile(r"`{3,}|\A`+|`+\Z")
-_CUT_ENTITY = re.compile(r"&\w{0,4}\Z")
-_ARGUMENT, _MOST = 1_800, 5
-"""Characters of one argument and number of arguments that a request shows; a file shows the rest."""
+_HALF_ENTITY = re.compile(r"&[a-z]*\Z")
 
 
 def card_blocks(card: Card, now: float) -> tuple[list[Block], str]:
@@ -86,12 +86,16 @@ def _closing(card: Card) -> list[str]:
     word = {"stopped": say("card.stopped", locale), "failed": say("card.failed", locale)}.get(card.state, "")
     steps = len(card.lines)
     parts = [f"{mark} {word}".strip()] if word else []
-    counted = say("card.one_step", locale) if steps == 1 else say("card.steps", locale, number=steps)
-    parts.append(counted if parts else f"{mark} {counted}")
+    if steps:
+        parts.append(say("card.one_step", locale) if steps == 1 else say("card.steps", locale, number=steps))
     parts.append(_seconds((card.ended or card.began) - card.began, locale))
+    if not word:
+        parts[0] = f"{mark} {parts[0]}"
     if usage.prompt or usage.output:
         cached = round(100 * usage.cache_read / usage.prompt) if usage.prompt else 0
         parts.append(say("card.tokens", locale, tokens=_thousands(usage.prompt + usage.output), cached=cached))
+    if card.context:
+        parts.append(say("card.context", locale, tokens=_thousands(card.context)))
     if usage.dollars:
         parts.append(f"${usage.dollars:.3f}" if usage.dollars < 1 else f"${usage.dollars:.2f}")
     return parts
@@ -121,7 +125,7 @@ def request_blocks(request: Request) -> tuple[list[Block], str]:
     """Blocks and fallback text of a request for a yes, in each of its states."""
     locale, call = request.locale, request.call
     title = f"✋ *{say('approval.title', locale)}* · `{_code(call.name)}`"
-    blocks = [_section(title), _section(_inert(change(call, locale)))]
+    blocks = [_section(title), _section(change(call, locale))]
     if request.asked.again:
         blocks.append(_section(say("change.again", locale)))
     blocks += [_section(text) for text in _argument_texts(call)]
@@ -129,7 +133,7 @@ def request_blocks(request: Request) -> tuple[list[Block], str]:
         blocks.append(_context(say("approval.whole", locale, digest=request.asked.digest[:12])))
     if request.given is None and not request.ended:
         blocks += [_section(_who(request)), _buttons(locale), _context(_binding(request))]
-        named_plainly = f"✋ {say('approval.title', locale)} · {_inert(call.name)} {_inert(change(call, locale))}"
+        named_plainly = f"✋ {say('approval.title', locale)} · {_inert(call.name)} {_changes(call, locale, _inert)}"
         return blocks, _short(named_plainly, _FALLBACK)
     blocks[0] = _section(f"*{_end(request)}* · `{_code(call.name)}`")
     if request.given is not None and request.given.reason:
@@ -138,18 +142,22 @@ def request_blocks(request: Request) -> tuple[list[Block], str]:
 
 
 def change(call: ToolCall, locale: str) -> str:
-    """What a call will change, in one sentence."""
+    """What a call will change, in one sentence, as mrkdwn. Arguments stand in code, so that none can add a line."""
+    return _changes(call, locale, lambda value: f"`{_code(value)}`")
+
+
+def _changes(call: ToolCall, locale: str, shown: Callable[[str], str]) -> str:
     key = f"change.{call.name}" if f"change.{call.name}" in WORDS else "change.any"
-    values = {key: _short(visible(" ".join(str(value).split())), 80) for key, value in call.arguments.items()}
+    values = {name: shown(_short(told, 80)) for name, told in _told(call).items()}
     try:
-        return say(key, locale, **{"tool": call.name, **values})
+        return say(key, locale, **{**values, "tool": shown(call.name)})
     except KeyError:
-        return say("change.any", locale, tool=call.name)
+        return say("change.any", locale, tool=shown(call.name))
 
 
 def long_arguments(call: ToolCall) -> bool:
     """Whether a card shows only the beginning of an argument, so that a file must show the whole."""
-    return any(len(_fenced(visible(told))) > _ARGUMENT for told in _told(call).values()) or len(call.arguments) > _MOST
+    return any(len(_fenced(told)) > _ARGUMENT for told in _told(call).values()) or len(call.arguments) > _MOST
 
 
 def arguments_file(call: ToolCall) -> str:
@@ -167,7 +175,7 @@ def _told(call: ToolCall) -> dict[str, str]:
 def _argument_texts(call: ToolCall) -> list[str]:
     """Every argument as stored, as plain text in code: nothing in it can pass for markup of ours."""
     return [
-        f"*{_short(_inert(name), 100)}*\n```{_short(_fenced(visible(told)), _ARGUMENT)}```"
+        f"*{_short(_inert(name), 100)}*\n```\n{_short(_fenced(told), _ARGUMENT)}\n```"
         for name, told in list(_told(call).items())[:_MOST]
     ]
 
@@ -226,19 +234,19 @@ def _inert(text: str) -> str:
 
 
 def _escaped(text: str) -> str:
-    """Text inside code: it notifies nobody and ends no code by itself if it has no backticks."""
+    """Text inside code: nothing in it notifies anybody."""
     shown = visible(text).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
     return harmless_names(shown)
 
 
 def _code(text: str) -> str:
-    """One line for a pair of backticks."""
-    return _short(_escaped(" ".join(text.split()).replace("`", "'")), 200) or "–"
+    """Inside a code span, which ends at a backtick and at the end of the line."""
+    return _short(_escaped(text).replace("`", "'").replace("\n", "⏎"), 200) or "–"
 
 
 def _fenced(text: str) -> str:
-    """Text for a fence: no backticks that could end it, nor any at its ends that would run into the fence's own."""
-    return _escaped(_FENCE_MARK.sub(lambda match: "'" * len(match[0]), text))
+    """Inside a fence, which ends at three backticks."""
+    return _escaped(text).replace("```", "'''")
 
 
 def _plain(text: str) -> str:
@@ -246,8 +254,8 @@ def _plain(text: str) -> str:
 
 
 def _short(text: str, limit: int) -> str:
-    """At most ``limit`` characters; no entity is cut in two."""
-    return text if len(text) <= limit else _CUT_ENTITY.sub("", text[: limit - 1]) + "…"
+    """At most ``limit`` characters, without half an entity at the end."""
+    return text if len(text) <= limit else _HALF_ENTITY.sub("", text[: limit - 1]) + "…"
 
 
 def _seconds(seconds: float, locale: str) -> str:

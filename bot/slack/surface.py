@@ -32,7 +32,7 @@ from tools.base import Output
 Content = dict[str, Any]
 
 METADATA = "bobbin_post"
-SEEDS = {"approve": "white_check_mark", "refuse": "x", "grant": "repeat"}
+SEEDS: dict[Gesture, str] = {"approve": "white_check_mark", "refuse": "x", "grant": "repeat"}
 POST_TRIES = 5
 PATIENCE = 3.0
 """Seconds that a mark on a message may hold up the work on its thread."""
@@ -123,9 +123,7 @@ class SlackSurface:
 
     # -- posting ---------------------------------------------------------------------------------
 
-    async def post(
-        self, thread: ThreadKey, key: PostKey, body: Body, *, check: bool, seeds: Sequence[str] = ()
-    ) -> tuple[MessageId, ...]:
+    async def post(self, thread: ThreadKey, key: PostKey, body: Body, *, check: bool) -> tuple[MessageId, ...]:
         posting = _Posting(spot(thread), key, _priority(body))
         stands = await self._stands(posting) if check else Stands()
         posted = list[MessageId]()
@@ -134,8 +132,6 @@ class SlackSurface:
             posted += [Spot(posting.place.team, posting.place.channel, ts).message for ts in sent]
         if isinstance(body, Request) and long_arguments(body.call) and posted:
             await self._upload_arguments(posting, body, stands)
-        if posted:
-            await self._seed(posted[0], seeds)
         return tuple(posted)
 
     def _ladders(self, body: Body) -> list[list[list[Content]]]:
@@ -230,10 +226,6 @@ class SlackSurface:
         except Refused as error:
             raise _for_good(error) from error
 
-    async def _seed(self, message: MessageId, seeds: Sequence[str]) -> None:
-        for seed in seeds:
-            await self._react(message, SEEDS[seed])
-
     # -- editing, marking, whispering ------------------------------------------------------------
 
     async def edit(self, message: MessageId, key: PostKey, body: Body) -> None:
@@ -245,6 +237,10 @@ class SlackSurface:
     def _edited(self, key: PostKey, body: Body) -> Content:
         content = self._content(body) if isinstance(body, Card | Request) else self._ladders(body)[0][0][0]
         return {**self.mask.any(content), "metadata": _metadata(key)}
+
+    async def offer(self, message: MessageId, gestures: Sequence[Gesture]) -> None:
+        for gesture in gestures:
+            await self._react(message, SEEDS[gesture])
 
     async def mark_seen(self, message: MessageId) -> None:
         try:

@@ -83,10 +83,13 @@ def test_a_finished_card_is_one_quiet_line() -> None:
         (Card(0.0, writing=True, asks=1), "◐ *Working* · step 2 · 5 s · writing the answer"),
         (Card(0.0, waiting=(7.6, "The model is busy")), "◐ *Working* · 5 s · The model is busy; trying again in 8 s"),
         (Card(0.0, state="approval"), "✋ *Waiting for a decision* · 5 s"),
-        (Card(0.0, state="stopped", ended=3.0), "🛑 Stopped · 0 steps · 3 s"),
-        (Card(0.0, state="failed", ended=3.0, locale="zh-TW"), "✗ 未能完成 · 0 步 · 3 秒"),
+        (Card(0.0, state="stopped", ended=3.0), "🛑 Stopped · 3 s"),
+        (Card(0.0, state="failed", ended=3.0, locale="zh-TW"), "✗ 未能完成 · 3 秒"),
         (Card(0.0, state="done", ended=3.0, lines=(Line(call()),)), "✓ 1 step · 3 s"),
-        (Card(0.0, state="done", ended=3.0, usage=Usage(output=5, dollars=2.5)), "✓ 0 steps · 3 s · 5 tokens, 0 %"),
+        (
+            Card(0.0, state="done", ended=3.0, usage=Usage(output=5, dollars=2.5)),
+            "✓ 3 s · 5 tokens, 0 % cached · $2.50",
+        ),
     ],
 )
 def test_what_each_state_says(card: Card, words: str) -> None:
@@ -111,7 +114,9 @@ def test_many_steps_are_counted() -> None:
 def test_a_request_says_what_who_and_until_when() -> None:
     blocks, text = request_blocks(request(call()))
     told = shown((blocks, text))
-    assert told.startswith("✋ *Approval needed* · `post_message`\nPosts a message in #news.\n*channel*\n```#news```")
+    assert told.startswith(
+        "✋ *Approval needed* · `post_message`\nPosts a message in `#news`.\n*channel*\n```\n#news\n```"
+    )
     assert "<@U0ANA00001> may approve with ✅ or refuse with ❌ · expires Tue 14 Nov 22:13" in told
     assert f"bound to exactly these arguments · {digest(call())[:12]}" in told
     assert text == "✋ Approval needed · post_message Posts a message in #news."
@@ -140,7 +145,7 @@ def test_a_request_that_a_stop_closed() -> None:
 @pytest.mark.parametrize("key", [key for key in WORDS if key.startswith("change.")])
 @pytest.mark.parametrize("locale", LOCALES)
 def test_each_change_is_a_sentence(key: str, locale: str) -> None:
-    values = {name: f"<{name}>" for name in re.findall(r"{(\w+)}", WORDS[key]["en"])}
+    values = {name: f"the {name}" for name in re.findall(r"{(\w+)}", WORDS[key]["en"])}
     told = change(call(key.removeprefix("change."), **(values or {"x": "y"})), locale)
     assert "{" not in told
     if key not in {"change.any", "change.again"}:
@@ -148,8 +153,8 @@ def test_each_change_is_a_sentence(key: str, locale: str) -> None:
 
 
 def test_a_change_without_its_arguments_is_still_told() -> None:
-    assert change(call("post_message", text="x"), "en-US") == "Runs post_message with the arguments below."
-    assert change(call("never_heard_of", x=1), "zh-CN") == "使用以下参数运行 never_heard_of。"
+    assert change(call("post_message", text="x"), "en-US") == "Runs `post_message` with the arguments below."
+    assert change(call("never_heard_of", x=1), "zh-CN") == "使用以下参数运行 `never_heard_of`。"
 
 
 def test_long_arguments_have_a_file() -> None:
@@ -299,5 +304,5 @@ def test_every_text_is_taken_word_for_word() -> None:
 def test_arguments_are_shown_as_they_will_run() -> None:
     text = "Deploy *now* & <b>\nsecond line\u202e"
     told = shown(request_blocks(request(call(channel="#news", text=text))))
-    assert "```Deploy *now* &amp; &lt;b&gt;\nsecond line[U+202E]```" in told
+    assert "```\nDeploy *now* &amp; &lt;b&gt;\nsecond line[U+202E]\n```" in told
     assert replace(request(call()), locale="zh-CN").locale == "zh-CN"

@@ -210,8 +210,9 @@ async def test_what_passes_never_ends_a_post_for_good(edge: Edge, fault: str) ->
 
 async def test_a_request_is_seeded_with_the_emoji_that_decide(edge: Edge) -> None:
     thread = edge.thread()
-    for check in (False, True):
-        await edge.surface.post(thread, key("approval"), request(), check=check, seeds=("approve", "refuse"))
+    (message,) = await edge.surface.post(thread, key("approval"), request(), check=False)
+    for _ in range(2):
+        await edge.surface.offer(message, ("approve", "refuse"))
     (posted,) = ours(edge, thread)
     assert posted.reactions == (("white_check_mark", BOT_USER), ("x", BOT_USER))
 
@@ -236,7 +237,7 @@ async def test_a_request_stands_also_when_its_file_is_refused(edge: Edge) -> Non
     thread = edge.thread()
     edge.workspace.refuse("files.getUploadURLExternal", "filename", "missing_scope")
     asked = request(ToolCall(id="c1", name="post_message", arguments={"channel": "#news", "text": WORD * 3}))
-    assert len(await edge.surface.post(thread, key("approval"), asked, check=False, seeds=("approve",))) == 1
+    assert len(await edge.surface.post(thread, key("approval"), asked, check=False)) == 1
 
 
 async def test_edits_keep_what_the_message_is(edge: Edge) -> None:
