@@ -29,6 +29,14 @@ GIVE_UP_AFTER = 3
 
 
 @dataclass(slots=True)
+class _News:
+    """What came in for a thread that is being worked on: ``unread`` until its mail is taken."""
+
+    arrived: asyncio.Event = field(default_factory=asyncio.Event)
+    unread: bool = True
+
+
+@dataclass(slots=True)
 class Turns:
     logs: Logs
     inbox: Inbox
@@ -37,20 +45,21 @@ class Turns:
     chat: Chat
     approvers: tuple[str, ...] = ()
     clock: Callable[[], float] = field(default=lambda: datetime.now(UTC).timestamp())
-    _news: dict[ThreadKey, asyncio.Event] = field(default_factory=dict[ThreadKey, asyncio.Event])
+    _news: dict[ThreadKey, _News] = field(default_factory=dict[ThreadKey, _News])
     _marked: set[MessageId] = field(default_factory=set[MessageId])
 
     def interrupt(self, thread: ThreadKey) -> None:
         """Something arrived for a thread that is being worked on."""
         if (news := self._news.get(thread)) is not None:
-            news.set()
+            news.unread = True
+            news.arrived.set()
 
     async def advance(self, thread: ThreadKey, failures: int) -> float | None:
         """Work on a thread until it parks; returns when to come back, in seconds since 1970.
 
         Whatever goes wrong here is tried again later, from what the log says then.
         """
-        self._news[thread] = asyncio.Event()
+        self._news[thread] = _News()
         try:
             log = await self.logs.open(thread)
             view = View(self.surface, log)
@@ -71,9 +80,12 @@ class Turns:
             del self._news[thread]
 
     async def _advance(self, log: ThreadLog, view: View) -> float | None:
+        news = self._news[log.key]
         while True:
-            for stored in await self._mail.take(log):
-                view.tell(Recorded(stored))
+            if news.unread:
+                news.unread = False  # before the mail is read: what comes meanwhile is read the next time
+                for stored in await self._mail.take(log):
+                    view.tell(Recorded(stored))
             view.begin()
             match next_step(log.state):
                 case Rest():
@@ -123,7 +135,7 @@ class Turns:
 
     async def _interruptibly(self, log: ThreadLog, step: Coroutine[None, None, None]) -> None:
         """Run a step; a stop that arrives meanwhile ends it, other news is marked as seen and waits."""
-        task, news = asyncio.ensure_future(step), self._news[log.key]
+        task, news = asyncio.ensure_future(step), self._news[log.key].arrived
         try:
             while not task.done():
                 waiter = asyncio.ensure_future(news.wait())
