@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import signal
 import time
 from contextlib import AsyncExitStack
@@ -85,6 +86,8 @@ async def run(settings: Settings) -> None:
         await parts.dispatcher.start(await parts.inbox.open_threads())
         for handler in handlers:
             await handler.connect_async()  # pyright: ignore[reportUnknownMemberType] - untyped in Bolt
+        gc.freeze()  # what is there now stays: going through it took 0.2 s each time, with all events waiting
+        gc.enable()
         print("bobbin ready", flush=True)
         structlog.get_logger().info("ready", action="ready", team=own.team, mode=settings.mode)
         await stop.wait()
