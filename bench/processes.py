@@ -56,6 +56,6 @@ async def end(process: Process, *, kill: bool = False) -> None:
         await process.wait()
 
 
-def memory_figure(process: Process, name: str, goal: float | None) -> Figure:
+def memory_figure(process: Process, name: str, goal: float, note: str = "") -> Figure:
     """Resident memory, in units of 2^20 bytes."""
-    return Figure(name, psutil.Process(process.pid).memory_info().rss / 2**20, "MB", goal)
+    return Figure(name, psutil.Process(process.pid).memory_info().rss / 2**20, "MB", goal, note=note)
