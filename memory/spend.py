@@ -10,10 +10,11 @@ from sqlalchemy.engine import Connection
 
 from memory import db
 from memory.log import Effect
+from memory.prepared import Prepared
 
 _COLUMNS = db.spend.c
 _SUM = sa.select(_COLUMNS.dollars).where(_COLUMNS.day == sa.bindparam("on"), _COLUMNS.subject == sa.bindparam("who"))
-_MORE = (
+_MORE = Prepared(
     sa.update(db.spend)
     .where(_COLUMNS.day == sa.bindparam("on"), _COLUMNS.subject == sa.bindparam("who"))
     .values(dollars=_COLUMNS.dollars + sa.bindparam("more"))
@@ -46,7 +47,7 @@ class Spend:
         day = day_of(at)
 
         def work(connection: Connection) -> None:
-            total = connection.scalar(_MORE, {"on": day, "who": subject, "more": dollars})
+            total = _MORE.run(connection, {"on": day, "who": subject, "more": dollars}).scalar()
             if total is None:
                 connection.execute(sa.insert(db.spend).values(day=day, subject=subject, dollars=dollars))
             self._sums[subject] = (day, dollars if total is None else float(total))
