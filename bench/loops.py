@@ -14,12 +14,13 @@ import anthropic
 
 from bot.agent import Agent
 from bot.budget import Limits
+from bot.compactor import Compactor
 from bot.model import Model, ModelEvent, Request
 from bot.prompts import SYSTEM
 from bot.surface import Body, PostKey, Standing
 from bot.turns import Turns
 from memory.db import Database
-from memory.inbox import Edited, Inbox, Said
+from memory.inbox import Edited, Gesture, Inbox, Said
 from memory.log import Logs
 from memory.records import ModelSaid, UserSaid
 from memory.spend import Spend
@@ -64,6 +65,15 @@ class Silent:
 
     async def person(self, person: str) -> tuple[Person, Standing]:
         return self._person, "member"
+
+    async def reactions(self, message: MessageId) -> list[tuple[Gesture, str]]:
+        return []
+
+    async def group(self, group: str) -> frozenset[str]:
+        return frozenset()
+
+    def place(self, thread: ThreadKey) -> str:
+        return "ops"
 
     async def earlier(self, thread: ThreadKey, before: MessageId, since: MessageId | None) -> Output:
         return Output("(no messages)")
@@ -116,7 +126,8 @@ class Ours:
         database = Database(f"sqlite:///{folder / 'bobbin.db'}")
         logs, inbox = Logs(database), Inbox(database)
         agent = Agent(model, Registry([echo]), SYSTEM, MODEL, Spend(database), limits=UNLIMITED)
-        return cls(database, Turns(logs, inbox, Silent(), agent, cast("Chat", None)), inbox)
+        turns = Turns(logs, inbox, Silent(), agent, Compactor(agent), cast("Chat", None))
+        return cls(database, turns, inbox)
 
     async def turn(self, thread: str, words: str) -> None:
         """From the event at the door to the closed card."""

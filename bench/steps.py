@@ -5,8 +5,7 @@ from __future__ import annotations
 import asyncio
 import gc
 import time
-from collections.abc import Awaitable, Callable, Generator
-from contextlib import contextmanager
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
@@ -52,11 +51,6 @@ async def rounds(loops: dict[str, Turn], steps: int, number: int) -> dict[str, C
                 found[name].cpu.append(spent * 1e3 / steps)
                 found[name].wall.append(elapsed * 1e3 / steps)
     return found
-
-
-@contextmanager
-def fresh_client(url: str) -> Generator[anthropic.AsyncAnthropic]:
-    yield anthropic.AsyncAnthropic(api_key="none", base_url=url, max_retries=0)
 
 
 async def _over_sdk(url: str) -> list[Figure]:
