@@ -51,11 +51,11 @@ def play(body: Json, number: int) -> Play:
 def sse(answer: Play, model: str, number: int) -> bytes:
     """The answer as the stream of events that the API sends."""
     block = answer.content
+    start: Json = {"type": "text", "text": ""}
+    deltas: list[Json] = [{"type": "text_delta", "text": f"{word} "} for word in block.get("text", "").split()]
     if block["type"] == "tool_use":
-        start, deltas = {**block, "input": {}}, [{"type": "input_json_delta", "partial_json": json.dumps(block["input"])}]
-    else:
-        start = {"type": "text", "text": ""}
-        deltas = [{"type": "text_delta", "text": f"{word} "} for word in block["text"].split()]
+        start = {**block, "input": Json()}
+        deltas = [{"type": "input_json_delta", "partial_json": json.dumps(block["input"])}]
     usage = {"input_tokens": 10, "output_tokens": 1, "cache_read_input_tokens": 990, "cache_creation_input_tokens": 20}
     message = {"id": f"msg_{number}", "type": "message", "role": "assistant", "model": model, "content": list[Json]()}
     events: list[Json] = [

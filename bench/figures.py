@@ -36,7 +36,9 @@ def table(figures: Sequence[Figure]) -> str:
     rows = [("figure", "measured", "goal", "", "note"), *(_row(figure) for figure in figures)]
     widths = [max(len(row[column]) for row in rows) for column in range(4)]
     lines = [
-        "  ".join([row[0].ljust(widths[0]), *(row[i].rjust(widths[i]) for i in (1, 2)), row[3].ljust(widths[3]), row[4]])
+        "  ".join(
+            [row[0].ljust(widths[0]), *(row[i].rjust(widths[i]) for i in (1, 2)), row[3].ljust(widths[3]), row[4]]
+        )
         for row in rows
     ]
     return "\n".join(line.rstrip() for line in lines)
