@@ -157,6 +157,8 @@ async def _listen(
     if settings.mode == "socket":
         token = settings.slack_app_token.get_secret_value()
         handlers = [AsyncSocketModeHandler(bolt, token, ping_interval=5) for _ in range(settings.sockets)]
+        for handler in handlers:
+            handler.client.proxy = parts.client.proxy
     else:
         inner = AsyncSlackRequestHandler(bolt)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from typing import Any
+from urllib.parse import urlsplit
 
 import anthropic
 import httpx2
@@ -55,12 +56,15 @@ def _platform_client(name: str, arguments: dict[str, Any]) -> Any:
 
 def slack_client(settings: Settings) -> AsyncWebClient:
     """Without the SDK's own retries: a post that is sent again blindly stands there twice."""
-    return AsyncWebClient(
+    client = AsyncWebClient(
         token=settings.slack_bot_token.get_secret_value(),
         base_url=settings.slack_api_url.rstrip("/") + "/",
         timeout=15,
         retry_handlers=[],
     )
+    if urlsplit(settings.slack_api_url).hostname in ("127.0.0.1", "localhost", "::1"):
+        client.proxy = None  # the SDK takes a proxy from the environment for every address, also for this machine
+    return client
 
 
 async def identify(client: AsyncWebClient) -> Own:
