@@ -19,8 +19,8 @@ _WORDS: dict[str, tuple[str, str]] = {
         "我先同时读取 {channel} 的消息并查看时间。",
     ),
     "calculates": (
-        "{count} messages in {channel}. Two figures there are worth comparing, so I calculate.",
-        "{channel} 有 {count} 条消息。其中有数字值得比较，我来计算一下。",
+        "{count} messages in {channel}. Something there can be worked out, so I calculate.",
+        "{channel} 有 {count} 条消息。其中有可以计算的内容，我来算一下。",
     ),
     "report": (
         "**{channel} holds {count} messages, from {first} to {last}; the last one is by {who}.**",
