@@ -67,10 +67,10 @@ def slack_client(settings: Settings) -> AsyncWebClient:
     return client
 
 
-async def identify(client: AsyncWebClient) -> Own:
-    """Who we are. Raises ``ConfigurationError`` when Slack does not know the token or cannot be reached."""
+async def authenticate(client: AsyncWebClient) -> Any:
+    """Slack's answer to ``auth.test``. Raises ``ConfigurationError`` if the token is refused or Slack out of reach."""
     try:
-        found: Any = await client.auth_test()  # pyright: ignore[reportUnknownMemberType] - **kwargs without a type
+        return await client.auth_test()  # pyright: ignore[reportUnknownMemberType] - **kwargs without a type
     except SlackApiError as error:
         said: Any = error.response
         raise ConfigurationError(
@@ -80,4 +80,9 @@ async def identify(client: AsyncWebClient) -> Own:
         raise ConfigurationError(
             f"Slack cannot be reached at {client.base_url} ({type(error).__name__}). Check network and SLACK_API_URL."
         ) from error
+
+
+async def identify(client: AsyncWebClient) -> Own:
+    """Who we are. Raises ``ConfigurationError`` as ``authenticate`` does."""
+    found = await authenticate(client)
     return Own(str(found["team_id"]), str(found["user_id"]), str(found.get("bot_id") or ""))
