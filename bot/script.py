@@ -21,7 +21,7 @@ from memory.types import CallId, Message, Text, ToolCall, ToolResult
 Wish = tuple[str, dict[str, JsonValue]]
 """A call: the tool's name and its arguments."""
 
-ROWS, CELL = 6, 90
+ROWS, CELL = 5, 72
 """Messages in the table of an answer, and characters of one."""
 
 
@@ -142,7 +142,7 @@ def _reporting(talk: Talk) -> Play:
     """Read and look at the clock side by side, calculate from what was read, then tell."""
     channel, read = talk.channel or "#ops", talk.result("read_channel")
     if read is None:
-        calls: tuple[Wish, ...] = (("read_channel", {"channel": channel, "limit": 40}), ("now", {}))
+        calls: tuple[Wish, ...] = (("read_channel", {"channel": channel}), ("now", {}))
         return Play(say("reads", talk.chinese, channel=channel), calls)
     if read.is_error:
         return Play(text=_signed(talk, say("unread", talk.chinese, channel=channel, why=_why(read))))
@@ -169,7 +169,7 @@ def read_lines(text: str) -> list[SaidThere]:
     heads = [(found, at) for found in head.finditer(text) if (at := _moment(found[2])) is not None]
     ends = [found.start() for found, _ in heads[1:]] + [len(text)] * bool(heads)
     return [
-        SaidThere(found[1], at, re.sub(r" \([UW][A-Z0-9]+\)", "", " ".join(text[found.end() : end].split())))
+        SaidThere(found[1], at, re.sub(r" \((?:[UW][A-Z0-9]+|you)\)", "", " ".join(text[found.end() : end].split())))
         for (found, at), end in zip(heads, ends, strict=True)
     ]
 
@@ -189,7 +189,8 @@ def _to_calculate(lines: Sequence[SaidThere]) -> str:
     if len(lines) > 1:
         first, last = lines[0].at, lines[-1].at
         days = (last.date() - first.date()).days
-        return f"({days}*24*60 + {last.hour}*60 + {last.minute}) - ({first.hour}*60 + {first.minute})"
+        later = f"{days}*24*60 + " if days else ""
+        return f"({later}{last.hour}*60 + {last.minute}) - ({first.hour}*60 + {first.minute})"
     return ""
 
 
@@ -208,8 +209,9 @@ def _report(talk: Talk, channel: str, lines: Sequence[SaidThere]) -> str:
         shares = "*60" not in worked_out.text
         key = "unworked" if worked_out.is_error else "shares" if shares else "minutes"
         paragraphs.append(say(key, talk.chinese, result=_why(worked_out) if worked_out.is_error else worked_out.text))
-    if (clock := talk.result("now")) is not None:
-        paragraphs.append(say("clock", talk.chinese, now=clock.text.partition("\n")[0]))
+    clock = talk.result("now")
+    if clock is not None and (now := re.search(r"\d{4}-\d\d-\d\d \d\d:\d\d", clock.text)) is not None:
+        paragraphs.append(say("clock", talk.chinese, now=now[0]))
     return "\n\n".join(paragraphs)
 
 
@@ -294,7 +296,7 @@ def _recalling(talk: Talk) -> Play:
     if not earlier:
         return Play(text=_signed(talk, say("nothing_before", talk.chinese)))
     listed = "\n".join(f"- **{one.who}**: {_cell(' '.join(one.words.split()))}" for one in earlier[-8:])
-    return Play(text=_signed(talk, say("before", talk.chinese, count=len(earlier), listed=listed)))
+    return Play(text=_signed(talk, say("before", talk.chinese, listed=listed)))
 
 
 def _signed(talk: Talk, text: str) -> str:

@@ -10,8 +10,8 @@ def say(key: str, chinese: bool, /, **values: object) -> str:
 
 _WORDS: dict[str, tuple[str, str]] = {
     "signature": (
-        "_Scripted demo model: a fixed plan, no understanding. Set ANTHROPIC_API_KEY for real answers._",
-        "_演示用脚本模型：只按固定流程行事，并不理解内容。设置 ANTHROPIC_API_KEY 可得到真正的回答。_",
+        "_Scripted demo model: a fixed plan, no understanding. Set `ANTHROPIC_API_KEY` for real answers._",
+        "_演示用脚本模型：只按固定流程行事，并不理解内容。设置 `ANTHROPIC_API_KEY` 可得到真正的回答。_",
     ),
     # a report
     "reads": (
@@ -72,8 +72,8 @@ _WORDS: dict[str, tuple[str, str]] = {
     "works_out": ("I will work that out exactly.", "我来精确计算。"),
     "nothing_before": ("Nothing was said in this thread before.", "此话题中之前没有任何内容。"),
     "before": (
-        "Before this, {count} messages were written to me in this thread:\n\n{listed}",
-        "在此之前，此话题中有 {count} 条写给我的消息：\n\n{listed}",
+        "Before this, people wrote to me in this thread:\n\n{listed}",
+        "在此之前，此话题中写给我的消息：\n\n{listed}",
     ),
     "welcome": ("You are welcome.", "不客气。"),
     "closing": (

@@ -21,7 +21,7 @@ from tools.registry import Registry, failure
 OPS = (
     "Wei 魏 (U0WEI00001) at 2026-11-30 00:27 UTC, message 1796000820.000100: Deploying 2.4.0 now.\n"
     "Wei 魏 (U0WEI00001) at 2026-11-30 00:41 UTC, message 1796001660.000100: Errors at 4.1 %, 0.2 % | before,\n"
-    "says @Ana (U0ANA00001).\n"
+    "says @Ana (U0ANA00001) to @Bobbin (you).\n"
     "Ana (U0ANA00001) at 2026-11-30 01:08 UTC, message 1796003280.000100: Rolled back. 错误率 0.2%。"
 )
 NOW = "Monday, 2026-11-30 09:30:00+08:00 (Asia/Shanghai)\nUTC: 2026-11-30 01:30:00\nISO week: 2026-W49"
@@ -82,14 +82,14 @@ def test_a_usual_question_is_read_calculated_and_told_with_a_table() -> None:
     talk = Conversation("@Bobbin (you) what happened in #ops today?")
     first = talk.step(read_channel=OPS, now=NOW)
     assert first.thought
-    assert first.calls == (("read_channel", {"channel": "#ops", "limit": 40}), ("now", {}))
+    assert first.calls == (("read_channel", {"channel": "#ops"}), ("now", {}))
     second = talk.step(calculate="4.1 / 0.2 = 20.5")
     assert argument(second, "expression") == "4.1 / 0.2"
     answer = talk.step().text
     assert "#ops holds 3 messages, from 08:27 to 09:08; the last one is by Ana" in answer
-    assert "| 08:41 | Wei 魏 | Errors at 4.1 %, 0.2 % \\| before, says @Ana. |" in answer
+    assert "| 08:41 | Wei 魏 | Errors at 4.1 %, 0.2 % \\| before, says @Ana to @Bobbin. |" in answer
     assert "`4.1 / 0.2 = 20.5`" in answer
-    assert "Monday, 2026-11-30 09:30" in answer
+    assert "Where you are it is now 2026-11-30 09:30." in answer
     assert "Scripted demo model" in answer
 
 
@@ -140,7 +140,7 @@ def test_lines_of_a_channel_keep_what_stands_on_several_lines_together() -> None
         (line.who, line.text) for line in read_lines(f"Eve (U1) at 2026-02-31 00:00 UTC, message 1.2: never\n{OPS}")
     ] == [
         ("Wei 魏", "Deploying 2.4.0 now."),
-        ("Wei 魏", "Errors at 4.1 %, 0.2 % | before, says @Ana."),
+        ("Wei 魏", "Errors at 4.1 %, 0.2 % | before, says @Ana to @Bobbin."),
         ("Ana", "Rolled back. 错误率 0.2%。"),
     ]
 

@@ -72,10 +72,11 @@ def _closing(card: Card) -> list[str]:
     mark = {"done": "✓", "stopped": "🛑", "failed": "✗"}.get(card.state, "✓")
     word = {"stopped": say("card.stopped", locale), "failed": say("card.failed", locale)}.get(card.state, "")
     steps = len(card.lines)
-    parts = [f"{mark} {word}".strip()] if word else []
-    counted = say("card.one_step", locale) if steps == 1 else say("card.steps", locale, number=steps)
-    parts.append(counted if parts else f"{mark} {counted}")
+    parts = [word] if word else []
+    if steps:
+        parts.append(say("card.one_step", locale) if steps == 1 else say("card.steps", locale, number=steps))
     parts.append(_seconds((card.ended or card.began) - card.began, locale))
+    parts[0] = f"{mark} {parts[0]}"
     if usage.prompt or usage.output:
         cached = round(100 * usage.cache_read / usage.prompt) if usage.prompt else 0
         parts.append(say("card.tokens", locale, tokens=_thousands(usage.prompt + usage.output), cached=cached))
@@ -86,7 +87,8 @@ def _closing(card: Card) -> list[str]:
 
 def _line(line: Line, locale: str) -> str:
     told = f"`{_code(label(line.call))}`"
-    note = line.note
+    first, _, rest = line.note.partition(" · ")
+    note = rest if rest and first in label(line.call) else line.note  # said once is enough
     match line.state:
         case "waiting":
             note = say("card.needs_yes", locale)
