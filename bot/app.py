@@ -17,6 +17,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from bot.agent import Agent, Patience
+from bot.approvals import Rules
 from bot.budget import Limits
 from bot.clients import identify, make_model, slack_client
 from bot.config import ConfigurationError, Settings
@@ -24,7 +25,9 @@ from bot.dispatcher import InProcessDispatcher
 from bot.health import Counters, Server, operator_app, server
 from bot.lock import FolderLock, Locked
 from bot.prompts import SYSTEM
+from bot.secrets import Mask
 from bot.slack.chat import SlackChat
+from bot.slack.directory import Directory
 from bot.slack.door import Door
 from bot.slack.editor import Editor
 from bot.slack.gateway import Gateway
@@ -35,6 +38,7 @@ from bot.slack.reader import Reader
 from bot.slack.surface import SlackSurface
 from bot.turns import Turns
 from memory.db import Database, DatabaseError
+from memory.failpoints import FailPoint, Reach, nothing
 from memory.inbox import Inbox
 from memory.log import Logs
 from memory.spend import Spend
@@ -45,6 +49,7 @@ from tools.math import calculate
 from tools.policy import Policy
 from tools.registry import Registry
 from tools.slack_read import SLACK_READ_TOOLS
+from tools.slack_write import SLACK_WRITE_TOOLS
 from tools.web import web_tools
 
 GRACE = 8.0
@@ -75,11 +80,12 @@ async def run(settings: Settings) -> None:
     async with AsyncExitStack() as stack:
         lock = _lock(settings)
         stack.callback(lock.release)
-        database = _open_database(settings)
+        reach = FailPoint(settings.failpoint).reach if settings.failpoint else nothing
+        database = _open_database(settings, reach)
         stack.callback(database.close)
         client = slack_client(settings)
         own = await identify(client)
-        parts = build(settings, database, client, own)
+        parts = build(settings, database, client, own, reach)
         web, handlers = await _listen(settings, parts, stack)
         await parts.inbox.purge()
         await parts.dispatcher.start(await parts.inbox.open_threads())
@@ -95,17 +101,25 @@ async def run(settings: Settings) -> None:
         web.should_exit = True
 
 
-def build(settings: Settings, database: Database, client: AsyncWebClient, own: Own) -> Parts:
+def build(settings: Settings, database: Database, client: AsyncWebClient, own: Own, reach: Reach = nothing) -> Parts:
     """Wire everything together; nothing is started yet."""
-    gateway = Gateway(client, Pacer(time.monotonic))
+    gateway = Gateway(client, Pacer(time.monotonic), reach)
     people = People(gateway, own, time.monotonic)
     reader = Reader(gateway, people, own, settings.message_characters)
-    surface = SlackSurface(gateway, people, reader, Editor(gateway), time.time)
+    directory = Directory(gateway, people)
+    surface = SlackSurface(gateway, directory, reader, Editor(gateway), time.time, Mask(settings.secrets))
     logs, inbox = Logs(database), Inbox(database)
     agent = Agent(
         model=make_model(settings),
         tools=Registry(
-            [calculate, now, *SLACK_READ_TOOLS, *web_tools(PageFetcher()), *history_tools(logs.whole_result)]
+            [
+                calculate,
+                now,
+                *SLACK_READ_TOOLS,
+                *SLACK_WRITE_TOOLS,
+                *web_tools(PageFetcher()),
+                *history_tools(logs.whole_result),
+            ]
         ),
         system=SYSTEM,
         model_name=settings.model,
@@ -119,11 +133,13 @@ def build(settings: Settings, database: Database, client: AsyncWebClient, own: O
             daily_dollars=settings.daily_dollars,
         ),
         policy=Policy(frozenset(settings.free_tools), frozenset(settings.forbidden_tools)),
+        rules=Rules(settings.approval_rules, settings.approval_hours * 3600, settings.undo_seconds),
         patience=Patience(attempts=settings.model_attempts, longest=settings.model_wait),
         max_output=settings.max_output,
-        approval_seconds=settings.approval_hours * 3600,
+        reach=reach,
     )
-    turns = Turns(logs, inbox, surface, agent, SlackChat(gateway, people, reader), settings.approvers)
+    chat = SlackChat(gateway, people, reader, directory)
+    turns = Turns(logs, inbox, surface, agent, chat, settings.grant_minutes * 60)
     dispatcher = InProcessDispatcher(turns.advance, turns.interrupt, time.time)
     door = Door(inbox, logs, own, dispatcher.wake, settings.follow, frozenset(settings.shared_channels))
     return Parts(database, inbox, dispatcher, door, surface, client, Counters())
@@ -140,9 +156,9 @@ def _lock(settings: Settings) -> FolderLock:
         ) from error
 
 
-def _open_database(settings: Settings) -> Database:
+def _open_database(settings: Settings, reach: Reach) -> Database:
     try:
-        return Database(settings.database)
+        return Database(settings.database, reach)
     except DatabaseError as error:
         raise ConfigurationError(str(error)) from error
 

@@ -36,6 +36,7 @@ WORDS: dict[str, dict[Language, str]] = {
     "card.waiting": _both("{why}; trying again in {seconds} s", "{why}，{seconds} 秒后重试"),
     "card.more": _both("… and {number} earlier steps", "……及之前的 {number} 步"),
     "card.not_run": _both("not run", "未执行"),
+    "card.repeated": _both("done before, not repeated", "此前已执行，未重复"),
     "card.uncertain": _both("outcome unknown", "结果未知"),
     "card.failed_call": _both("failed", "失败"),
     "card.needs_yes": _both("needs a yes", "需要批准"),
@@ -44,6 +45,13 @@ WORDS: dict[str, dict[Language, str]] = {
     "approval.who": _both(
         "{people} may approve with ✅ or refuse with ❌ · expires {when}",
         "{people} 可用 ✅ 批准或用 ❌ 拒绝 · {when} 到期",
+    ),
+    "approval.votes": _both(
+        "{number} of {needed} approvals so far: {people}", "已有 {number}/{needed} 个批准：{people}"
+    ),
+    "approval.grant": _both(
+        "🔁 approves this and also {covers} in this thread for {minutes} min",
+        "🔁 批准此操作，并在 {minutes} 分钟内于此话题中同样允许 {covers}",
     ),
     "approval.or": _both(" or ", " 或 "),
     "approval.approve": _both("Approve", "批准"),
@@ -97,6 +105,10 @@ WORDS: dict[str, dict[Language, str]] = {
     "whisper.not_approver": _both(
         "You can't decide this one: {people} may. Your reaction changed nothing.",
         "此请求不由你决定，可由 {people} 决定。你的操作未产生任何影响。",
+    ),
+    "whisper.not_requester": _both(
+        "You asked for this, so another person has to decide: {people}. Your reaction changed nothing.",
+        "此请求由你提出，须由他人决定：{people}。你的操作未产生任何影响。",
     ),
     "whisper.not_member": _both(
         "Only full members of this workspace may decide. Your reaction changed nothing.",

@@ -10,12 +10,23 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 
-from bot.approvals import Decision, Refused, authorize, decision, is_stop
+from bot.approvals import Decision, Refused, Rules, authorize, decision, is_group, is_stop, named
 from bot.catalog import say
 from bot.surface import Surface
 from memory.inbox import Deleted, Edited, Gestured, Inbound, Inbox, Said, Waiting, taken
 from memory.log import ThreadLog
-from memory.records import ApprovalGiven, MessageDeleted, MessageEdited, Record, Stopped, Stored, UserSaid
+from memory.records import (
+    ApprovalAsked,
+    ApprovalGiven,
+    Granted,
+    MessageDeleted,
+    MessageEdited,
+    Record,
+    Stopped,
+    Stored,
+    UserSaid,
+    Verdict,
+)
 from memory.steps import Approval
 from memory.types import MessageId, Person
 
@@ -27,6 +38,8 @@ CLOCKS_APART = timedelta(seconds=2).total_seconds()
 class Mail:
     inbox: Inbox
     surface: Surface
+    rules: Rules
+    grant_seconds: float
 
     async def take(self, log: ThreadLog) -> tuple[Stored, ...]:
         """Append what waits in the inbox of this thread; returns the new records."""
@@ -59,7 +72,7 @@ class Mail:
         if pending and (verdict := decision(said.words)) is not None:
             return await self._decided_by_words(log, said, heard, verdict)
         records = list[Record]()
-        if any(_concerns(approval, heard.author.id) for approval in pending):
+        if any(heard.author.id in {a.asked.requester.id, *a.asked.approvers} for a in pending):
             records += [_verdict(approval, "superseded", heard.author) for approval in pending]
         return [*records, heard]
 
@@ -91,31 +104,67 @@ class Mail:
             case "stop", True:
                 by, standing = await self.surface.person(gestured.author)
                 return await self._stop(log, by) if standing != "bot" else ()
-            case ("approve" | "refuse") as gesture, True:
-                return await self._gesture_on_request(log, gestured, approve=gesture == "approve")
+            case (("approve" | "refuse" | "grant"), True):
+                return await self._gesture_on_request(log, gestured)
+            case (("approve" | "grant"), False):
+                return await self._taken_back(log, gestured)
             case _:
                 return ()
 
-    async def _gesture_on_request(self, log: ThreadLog, gestured: Gestured, *, approve: bool) -> Sequence[Record]:
+    async def _gesture_on_request(self, log: ThreadLog, gestured: Gestured) -> Sequence[Record]:
         approval = _approval_shown_in(log, gestured.message)
         if approval is None or approval.ended or approval.given is not None:
             by, standing = await self.surface.person(gestured.author)
             if standing != "bot" and (gestured.door == "button" or approval is None):
                 await self.surface.whisper(log.key, by.id, say("whisper.closed", by.locale))
             return ()
-        return await self._verdict(log, approval, gestured.author, approve=approve)
+        records = await self._verdict(log, approval, gestured.author, approve=gestured.gesture != "refuse")
+        resource, by = approval.asked.resource, _who_approved(records)
+        if gestured.gesture == "grant" and by is not None and resource is not None and self.grant_seconds:
+            tool, until = log.state.open_calls[approval.asked.call_id].name, log.clock() + self.grant_seconds
+            return [*records, Granted(tool=tool, resource=resource, by=by, expires_at=until)]
+        return records
+
+    async def missed(self, log: ThreadLog) -> tuple[Stored, ...]:
+        """Verdicts by reactions that were made while no process was listening."""
+        new = list[Stored]()
+        for approval in undecided(log):
+            for message in log.state.posted.get((approval.seq, "approval"), ())[:1]:
+                for gesture, author in await self.surface.reactions(message):
+                    made = Gestured(thread=log.key, message=message, author=author, gesture=gesture)
+                    new.extend(await log.append(*await self._gestured(log, made)))
+        return tuple(new)
+
+    async def _taken_back(self, log: ThreadLog, gestured: Gestured) -> Sequence[Record]:
+        """A yes whose reaction was removed before the call ran."""
+        approval = _approval_shown_in(log, gestured.message)
+        if approval is None or approval.ended or gestured.author not in approval.votes:
+            return ()
+        by, _ = await self.surface.person(gestured.author)
+        return [_verdict(approval, "withdrawn", by)]
 
     async def _verdict(
         self, log: ThreadLog, approval: Approval, author: str, *, approve: bool, reason: str = ""
     ) -> Sequence[Record]:
         """The one way to a verdict, whatever the door."""
+        asked = approval.asked
         by, standing = await self.surface.person(author)
-        refusal = authorize(author, standing, approval.asked)
+        if asked.expires_at <= log.clock():
+            await self.surface.whisper(log.key, author, say("whisper.closed", by.locale))
+            return ()
+        rule = self.rules.rule(log.state.open_calls[asked.call_id].name)
+        refusal = authorize(author, standing, asked, rule, await self._groups_of(author, asked))
         if isinstance(refusal, Refused):
-            people = say("approval.or", by.locale).join(f"<@{approver}>" for approver in approval.asked.approvers)
+            people = named(asked.approvers, by.locale)
             await self.surface.whisper(log.key, author, say(refusal.why, by.locale, people=people))
             return ()
-        return [_verdict(approval, "approved" if approve else "refused", by, reason)]
+        undo = log.clock() + self.rules.undo if approve and self.rules.undo else 0.0
+        return [_verdict(approval, "approved" if approve else "refused", by, reason, undo)]
+
+    async def _groups_of(self, person: str, asked: ApprovalAsked) -> frozenset[str]:
+        groups = [one for one in asked.approvers if is_group(one)]
+        members = [await self.surface.group(group) for group in groups]
+        return frozenset(group for group, people in zip(groups, members, strict=True) if person in people)
 
     # -- corrections -----------------------------------------------------------------------------
 
@@ -187,15 +236,17 @@ def undecided(log: ThreadLog) -> list[Approval]:
     return [approval for approval in log.state.approvals.values() if approval.given is None and not approval.ended]
 
 
-def _concerns(approval: Approval, person: str) -> bool:
-    return person == approval.asked.requester.id or person in approval.asked.approvers
-
-
-def _verdict(approval: Approval, verdict: str, by: Person, reason: str = "") -> ApprovalGiven:
+def _verdict(
+    approval: Approval, verdict: Verdict, by: Person, reason: str = "", not_before: float = 0.0
+) -> ApprovalGiven:
     asked = approval.asked
-    return ApprovalGiven.model_validate(
-        {"call_id": asked.call_id, "digest": asked.digest, "verdict": verdict, "by": by, "reason": reason}
+    return ApprovalGiven(
+        call_id=asked.call_id, digest=asked.digest, verdict=verdict, by=by, reason=reason, not_before=not_before
     )
+
+
+def _who_approved(records: Sequence[Record]) -> Person | None:
+    return next((r.by for r in records if isinstance(r, ApprovalGiven) and r.verdict == "approved"), None)
 
 
 def _asked_at(log: ThreadLog, approval: Approval) -> float:

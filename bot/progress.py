@@ -22,7 +22,7 @@ from memory.records import (
 )
 from memory.types import CallId, ToolCall, Usage
 
-LineState = Literal["planned", "running", "ok", "failed", "waiting", "not_run", "uncertain"]
+LineState = Literal["planned", "running", "ok", "failed", "waiting", "not_run", "uncertain", "repeated"]
 
 
 @dataclass(frozen=True, slots=True)

@@ -41,6 +41,10 @@ NOTES = {
     ),
     "empty": "your last message was empty. Write the answer for the person now.",
     "paused": "go on.",
+    "done_already": (
+        "exactly this was done before in this task, so it was not done again. If the person wants it a second time, "
+        "call it once more: they will be asked."
+    ),
     "refused_stopped": "Not run: a person stopped this run.",
     "refused_refused": "Not run: the person refused it. Do not try it in another way.",
     "refused_expired": "Not run: nobody decided in time. Say so; ask again only if the person still wants it.",

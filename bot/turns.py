@@ -20,7 +20,7 @@ from bot.view import View
 from memory.inbox import Inbox, Said
 from memory.log import Fenced, Logs, ThreadLog
 from memory.records import ApprovalAsked, ApprovalGiven, Briefed, Stopped, UserSaid
-from memory.steps import AskModel, Deliver, GiveUp, Refuse, Rest, RunCalls, Wait, next_step
+from memory.steps import AskModel, Deliver, GiveUp, Refuse, Rest, RunCalls, ThreadState, Wait, next_step
 from memory.types import CallId, MessageId, ThreadKey, ToolCall, ToolResult
 from tools.base import Chat, ToolContext
 
@@ -35,7 +35,7 @@ class Turns:
     surface: Surface
     agent: Agent
     chat: Chat
-    approvers: tuple[str, ...] = ()
+    grant_seconds: float = 3_600.0
     clock: Callable[[], float] = field(default=lambda: datetime.now(UTC).timestamp())
     _news: dict[ThreadKey, asyncio.Event] = field(default_factory=dict[ThreadKey, asyncio.Event])
     _marked: set[MessageId] = field(default_factory=set[MessageId])
@@ -53,10 +53,12 @@ class Turns:
         self._news[thread] = asyncio.Event()
         try:
             log = await self.logs.open(thread)
-            view = View(self.surface, log)
+            view = View(self.surface, log, round(self.grant_seconds / 60))
             if failures >= GIVE_UP_AFTER and not log.state.turn.over:
                 await log.append(Stopped(reason="error", detail="internal"))
             try:
+                if log.fresh:
+                    await self._catch_up(log, view)
                 return await self._advance(log, view)
             finally:
                 await view.settle()
@@ -69,6 +71,13 @@ class Turns:
             raise
         finally:
             del self._news[thread]
+
+    async def _catch_up(self, log: ThreadLog, view: View) -> None:
+        """What happened to a thread while no process was at work on it."""
+        log.fresh = False
+        if isinstance(next_step(log.state), Wait):
+            for stored in await self._mail.missed(log):
+                view.tell(Recorded(stored))
 
     async def _advance(self, log: ThreadLog, view: View) -> float | None:
         while True:
@@ -85,11 +94,14 @@ class Turns:
                     await self._expire(log, view, asked)
                 case Deliver() as due:
                     await view.deliver(due)
+                case RunCalls() as step if (later := undo_until(log.state, step)) > self.clock():
+                    return later
                 case step:
                     await self._interruptibly(log, self._step(log, view, step))
 
     async def _step(self, log: ThreadLog, view: View, step: AskModel | RunCalls | Refuse | GiveUp) -> None:
-        scene = Scene(view.tell, lambda call_id: self._tool_context(log, call_id), self.approvers)
+        place = self.surface.place(log.key)
+        scene = Scene(view.tell, lambda call_id: self._tool_context(log, call_id), place)
         match step:
             case AskModel():
                 if (unread := log.state.turn.unread) is not None:
@@ -158,7 +170,15 @@ class Turns:
 
     @property
     def _mail(self) -> Mail:
-        return Mail(self.inbox, self.surface)
+        return Mail(self.inbox, self.surface, self.agent.rules, self.grant_seconds)
+
+
+def undo_until(state: ThreadState, step: RunCalls) -> float:
+    """Until when all of these calls can still be taken back, in seconds since 1970; 0 if one may run now."""
+    given = [approval.given for call in step.calls if (approval := state.approvals.get(call.id)) is not None]
+    if len(given) < len(step.calls):
+        return 0.0
+    return min((one.not_before for one in given if one is not None), default=0.0)
 
 
 def last_heard(log: ThreadLog, before: MessageId) -> MessageId | None:

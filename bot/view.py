@@ -29,6 +29,7 @@ NOBODY = Person(id="", name="")
 class View:
     surface: Surface
     log: ThreadLog
+    grant_minutes: int = 0
     card: Card | None = None
     turn: int = 0
     _posting: asyncio.Task[None] | None = None
@@ -117,9 +118,10 @@ class View:
         body = self._request(approval)
         messages = self.log.state.posted.get((seq, "approval"), ())
         if not messages:
-            seeds = () if final else ("approve", "refuse")
+            offers = ("approve", "refuse", "grant") if body.grant_minutes else ("approve", "refuse")
+            seeds = () if final else offers
             messages = await self._try_post(key, body, check=seq <= self.log.loaded, seeds=seeds)
-        elif final:
+        else:
             await self.surface.edit(messages[0], key, body)
         if approval.given is not None and approval.given.verdict not in ("superseded",):
             line = self._decision_line(approval.asked.requester, approval.given, body.call)
@@ -166,7 +168,15 @@ class View:
     def _request(self, approval: Approval) -> Request:
         call = self._call(approval.asked.call_id)
         assert call is not None, "a request is asked for a call of the log"
-        return Request(call, approval.asked, self._requester.locale, approval.given, approval.ended)
+        return Request(
+            call,
+            approval.asked,
+            self._requester.locale,
+            approval.given,
+            approval.ended,
+            tuple(vote.by for vote in approval.votes.values() if vote.by is not None),
+            self.grant_minutes if approval.asked.resource is not None else 0,
+        )
 
     def _decision_line(self, requester: Person, given: ApprovalGiven, call: ToolCall) -> str:
         when = datetime.fromtimestamp(self.log.clock(), UTC)
@@ -189,7 +199,7 @@ class View:
 
     def _trusted_words(self) -> str | None:
         """In a turn that has read untrusted text: the words of people, which name the hosts that may be linked."""
-        if not self.log.state.turn.tainted:
+        if not self.log.state.tainted:
             return None
         return "\n".join(s.record.text for s in self.log.records if isinstance(s.record, UserSaid))
 

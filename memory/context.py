@@ -17,6 +17,7 @@ from memory.records import (
     Cleared,
     Compacted,
     Framed,
+    Granted,
     Log,
     MessageDeleted,
     MessageEdited,
@@ -85,7 +86,7 @@ class Assembly:
                 self._user(Text(text=f"[Bobbin: message {source} was deleted by its author. Leave it aside.]"))
             case Framed() | Unbound() | Cleared() | Compacted():
                 return not self.messages
-            case ModelSaid() | ToolStarted() | ApprovalAsked() | ApprovalGiven() | Stopped() | Posted():
+            case ModelSaid() | ToolStarted() | ApprovalAsked() | ApprovalGiven() | Granted() | Stopped() | Posted():
                 pass
         return True
 

@@ -66,6 +66,8 @@ class ThreadLog:
     state: ThreadState = field(default_factory=ThreadState)
     loaded: int = 0
     """The last seq that was there when the log was read: what came later happened in this process."""
+    fresh: bool = True
+    """Nobody has worked on it since it was read."""
     _assembly: Assembly = field(default_factory=Assembly)
     _next: int = 1
     _lock: asyncio.Lock = field(default_factory=asyncio.Lock)

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated, Literal
 
-from pydantic import Field, TypeAdapter
+from pydantic import Field, JsonValue, TypeAdapter
 
 from memory.types import CallId, Message, MessageId, Person, ToolCall, ToolResult, Usage, Value
 
@@ -22,6 +22,8 @@ FORMAT = 1
 PostKind = Literal["card", "answer", "approval", "notice"]
 Verdict = Literal["approved", "refused", "expired", "withdrawn", "superseded"]
 StopReason = Literal["cancelled", "deleted", "limit", "error", "configuration", "refusal", "empty", "budget"]
+Outcome = Literal["done", "failed", "not_run", "uncertain", "repeated"]
+"""``repeated``: the same change was made before in this task, so it was told from the log instead of made again."""
 NoteReason = Literal["limit", "loop", "empty", "paused"]
 
 
@@ -57,19 +59,20 @@ class ModelSaid(Value):
 
 
 class ToolStarted(Value):
-    """Written before an effect, so that a crash leaves a trace."""
+    """Written before an effect, so that a crash leaves a trace. ``by`` says what allowed it."""
 
     kind: Literal["tool_started"] = "tool_started"
     call_id: CallId
     digest: str
     repeatable: bool = False
     """Running it again with the same call id changes nothing more."""
+    by: Literal["approval", "grant", "policy"] = "approval"
 
 
 class ToolEnded(Value):
     kind: Literal["tool_ended"] = "tool_ended"
     result: ToolResult
-    outcome: Literal["done", "failed", "not_run", "uncertain"] = "done"
+    outcome: Outcome = "done"
     handle: str = ""
     """Where the whole text is kept when the model was shown a part of it."""
     warning: str = ""
@@ -79,7 +82,10 @@ class ToolEnded(Value):
 
 
 class ApprovalAsked(Value):
-    """``digest`` names the exact bytes; ``approvers`` is who may decide; ``expires_at`` is seconds since 1970."""
+    """``digest`` names the exact bytes; ``expires_at`` is seconds since 1970.
+
+    ``approvers`` are people and groups, of whom ``needed`` different ones must say yes.
+    """
 
     kind: Literal["approval_asked"] = "approval_asked"
     call_id: CallId
@@ -87,10 +93,15 @@ class ApprovalAsked(Value):
     requester: Person
     approvers: tuple[str, ...]
     expires_at: float
+    needed: int = 1
+    again: bool = False
+    """The same change was made before in this thread."""
+    resource: dict[str, JsonValue] | None = None
+    """What a standing approval would cover: this tool with these arguments. None: there can be none."""
 
 
 class ApprovalGiven(Value):
-    """A verdict on exactly the bytes of ``digest``. The first one counts."""
+    """A verdict on exactly the bytes of ``digest``. The first one counts; several yeses may be needed."""
 
     kind: Literal["approval_given"] = "approval_given"
     call_id: CallId
@@ -98,6 +109,18 @@ class ApprovalGiven(Value):
     verdict: Verdict
     by: Person | None = None
     reason: str = ""
+    not_before: float = 0.0
+    """It may be taken back until then (seconds since 1970)."""
+
+
+class Granted(Value):
+    """A standing approval in this thread: this tool with these arguments, until ``expires_at``."""
+
+    kind: Literal["granted"] = "granted"
+    tool: str
+    resource: dict[str, JsonValue]
+    by: Person
+    expires_at: float
 
 
 class Noted(Value):
@@ -185,6 +208,7 @@ Record = Annotated[
     | ToolEnded
     | ApprovalAsked
     | ApprovalGiven
+    | Granted
     | Noted
     | Framed
     | Unbound

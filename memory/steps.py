@@ -16,6 +16,7 @@ from memory.records import (
     Cleared,
     Compacted,
     Framed,
+    Granted,
     MessageDeleted,
     MessageEdited,
     ModelSaid,
@@ -109,8 +110,6 @@ class Turn:
     calls: int = 0
     usage: Usage = field(default_factory=Usage)
     over: bool = True
-    tainted: bool = False
-    """Text that the requester did not write has come in."""
     repeats: dict[str, int] = field(default_factory=dict[str, int])
     """How often each call (by digest) has ended in this turn."""
     seen: set[tuple[str, str]] = field(default_factory=set[tuple[str, str]])
@@ -121,6 +120,8 @@ class Turn:
     """A limit was reached: one more answer, without tools."""
     closed: bool = False
     """That answer was asked for."""
+    told: set[str] = field(default_factory=set[str])
+    """Changes (by digest) that were asked for again in this turn and answered from the log."""
     unread: MessageId | None = None
     """The message before which the thread holds words that were not read yet."""
 
@@ -131,7 +132,10 @@ class Approval:
 
     asked: ApprovalAsked
     seq: int
+    votes: dict[str, ApprovalGiven] = field(default_factory=dict[str, ApprovalGiven])
+    """Yeses so far, by person."""
     given: ApprovalGiven | None = None
+    """The verdict: the yes that made it enough, or what ended the request."""
     ended: bool = False
     """The call has its result, with or without a verdict."""
 
@@ -153,6 +157,11 @@ class ThreadState:
         default_factory=dict[tuple[int, PostKind], tuple[MessageId, ...]]
     )
     """Messages that may have to be edited still: the card of the turn and its approval requests."""
+    grants: list[Granted] = field(default_factory=list[Granted])
+    writes: dict[str, int] = field(default_factory=dict[str, int])
+    """Changes that were made, or may have been, by digest; the value is the turn."""
+    tainted: bool = False
+    """Text that the requester did not write stands in the conversation."""
     calls_made: int = 0
     frame: str = ""
     last_usage: Usage | None = None
@@ -174,6 +183,8 @@ class ThreadState:
                 self._due(seq, "approval")
             case ApprovalGiven():
                 self._decided(record)
+            case Granted():
+                self.grants.append(record)
             case Noted(reason=reason):
                 self.turn.notes.append(reason)
                 if reason in ("limit", "loop"):
@@ -182,7 +193,7 @@ class ThreadState:
             case Stopped(reason=reason):
                 self._stopped(seq, reason)
             case Briefed(result=result):
-                self.turn.tainted = self.turn.tainted or result.untrusted
+                self.tainted = self.tainted or result.untrusted
                 self.turn.unread = None
                 self.calls_made += 1
             case Framed(digest=frame):
@@ -201,6 +212,7 @@ class ThreadState:
             self.approvals = {key: approval for key, approval in self.approvals.items() if not approval.ended}
             self._due(seq, "card")
         self.turn.sources.append(said.source)
+        self.tainted = self.tainted or self.turn.requester is None or self.turn.requester.id != said.author.id
         if said.catch_up:
             self.turn.unread = said.source
         self.owed = True
@@ -231,6 +243,8 @@ class ThreadState:
         effect = self.started.pop(call_id, None)
         if ended.outcome == "uncertain":
             self._due(seq, "notice")
+        if effect is not None and ended.outcome in ("done", "uncertain"):
+            self.writes[effect.digest] = self.turn.seq
         if (approval := self.approvals.get(call_id)) is not None and not approval.ended:
             approval.ended = True
             if approval.given is None:
@@ -238,7 +252,9 @@ class ThreadState:
         if call is None or not ended.counted:
             return
         turn, name = self.turn, digest(call)
-        turn.tainted = turn.tainted or ended.result.untrusted
+        self.tainted = self.tainted or ended.result.untrusted
+        if ended.outcome == "repeated":
+            turn.told.add(name)
         turn.repeats[name] = turn.repeats.get(name, 0) + 1
         news = (call.name, ended.result.text)
         turn.stale = turn.stale + 1 if news in turn.seen and effect is None else 0
@@ -247,9 +263,24 @@ class ThreadState:
     def _decided(self, given: ApprovalGiven) -> None:
         """The first verdict counts; one on other bytes than were asked for counts for nothing."""
         approval = self.approvals.get(given.call_id)
-        if approval is None or approval.ended or approval.given or given.digest != approval.asked.digest:
+        if approval is None or approval.ended or given.digest != approval.asked.digest:
             return
-        approval.given = given
+        person = given.by.id if given.by else ""
+        if given.verdict == "withdrawn":
+            self._withdrawn(approval, given, person)
+        elif approval.given is None and given.verdict == "approved":
+            approval.votes[person] = given
+            approval.given = given if len(approval.votes) >= approval.asked.needed else None
+            self._due(approval.seq, "approval")
+        elif approval.given is None:
+            approval.given = given
+            self._due(approval.seq, "approval")
+
+    def _withdrawn(self, approval: Approval, given: ApprovalGiven, person: str) -> None:
+        """A yes can be taken back by who gave it, until the call has begun."""
+        if approval.votes.pop(person, None) is None or given.call_id in self.started:
+            return
+        approval.given = given if approval.given is not None else None
         self._due(approval.seq, "approval")
 
     def _stopped(self, seq: int, reason: StopReason) -> None:
@@ -313,6 +344,18 @@ def _next_delivery(state: ThreadState) -> Deliver | None:
         if state.turn.over or deliver.of != state.turn.seq:
             cards.append(deliver)
     return cards[0] if cards else None
+
+
+def covered(state: ThreadState, call: ToolCall, now: float) -> bool:
+    """Whether a standing approval covers a call. None does once untrusted text was read."""
+    if state.tainted:
+        return False
+    return any(
+        grant.tool == call.name
+        and grant.expires_at > now
+        and all(call.arguments.get(name) == value for name, value in grant.resource.items())
+        for grant in state.grants
+    )
 
 
 def fold(log: Iterable[Stored]) -> ThreadState:

@@ -173,9 +173,14 @@ def _file_ids(message: Json) -> list[object]:
     return [file.get("id") for file in files]
 
 
+def gesture_of(name: str) -> Gesture | None:
+    """What a reaction means; its skin tone means nothing."""
+    return GESTURES.get(name.split("::", maxsplit=1)[0])
+
+
 def _reaction(event: Json, own: Own, *, on: bool) -> Reaction | None:
     item: Json = event.get("item") or {}
-    gesture = GESTURES.get(str(event.get("reaction", "")).split("::")[0])
+    gesture = gesture_of(str(event.get("reaction", "")))
     if gesture is None or item.get("type") != "message" or event.get("user") in {None, own.user}:
         return None
     message = Spot(own.team, str(item["channel"]), str(item["ts"])).message

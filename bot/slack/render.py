@@ -6,6 +6,7 @@ import json
 from datetime import UTC, datetime
 from typing import Any
 
+from bot.approvals import named
 from bot.catalog import WORDS, say
 from bot.notices import label, local_time
 from bot.progress import Card, Line, LineState
@@ -26,9 +27,12 @@ ICONS: dict[LineState, str] = {
     "waiting": "✋",
     "not_run": "⊘",
     "uncertain": "⚠",
+    "repeated": "⊘",
 }
 _SECTION = 2_900
 """Characters of one section, a little below Slack's 3,000."""
+_ARGUMENT, _MOST = 1_800, 5
+"""Characters of one argument and number of arguments that a request shows; a file shows the rest."""
 
 
 def card_blocks(card: Card, now: float) -> tuple[list[Block], str]:
@@ -94,8 +98,8 @@ def _line(line: Line, locale: str) -> str:
             note = say("card.needs_yes", locale)
         case "not_run":
             note = say("card.not_run", locale)
-        case "uncertain":
-            note = say("card.uncertain", locale)
+        case "uncertain" | "repeated":
+            note = say(f"card.{line.state}", locale)
         case "failed":
             note = f"{say('card.failed_call', locale)}: {note}" if note else say("card.failed_call", locale)
         case "planned" | "running" | "ok":
@@ -111,7 +115,11 @@ def request_blocks(request: Request) -> tuple[list[Block], str]:
     locale, call = request.locale, request.call
     title = f"✋ *{say('approval.title', locale)}* · `{_code(call.name)}`"
     blocks = [_section(title), _section(_escaped(change(call, locale)))]
+    if request.asked.again:
+        blocks.append(_section(say("change.again", locale)))
     blocks += [_section(text) for text in _argument_texts(call)]
+    if long_arguments(call):
+        blocks.append(_context(say("approval.whole", locale, digest=request.asked.digest[:12])))
     if request.given is None and not request.ended:
         blocks += [_section(_who(request)), _buttons(locale), _context(_binding(request))]
         return blocks, _plain(f"{title} {change(call, locale)}")
@@ -131,21 +139,44 @@ def change(call: ToolCall, locale: str) -> str:
         return say("change.any", locale, tool=call.name)
 
 
+def long_arguments(call: ToolCall) -> bool:
+    """Whether a card shows only the beginning of an argument, so that a file must show the whole."""
+    return any(len(_fenced(visible(told))) > _ARGUMENT for told in _told(call).values()) or len(call.arguments) > _MOST
+
+
+def arguments_file(call: ToolCall) -> str:
+    """All arguments as they will run, for the file beside a card."""
+    return json.dumps({"tool": call.name, "arguments": call.arguments}, ensure_ascii=False, indent=2)
+
+
+def _told(call: ToolCall) -> dict[str, str]:
+    return {
+        name: value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+        for name, value in call.arguments.items()
+    }
+
+
 def _argument_texts(call: ToolCall) -> list[str]:
     """Every argument as stored, as plain text in code: nothing in it can pass for markup of ours."""
-    lines = list[str]()
-    for name, value in call.arguments.items():
-        told = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-        shown = _fenced(visible(told))
-        lines.append(f"*{_escaped(name)}*\n```{_short(shown, _SECTION - 200)}```")
-    return lines
+    return [
+        f"*{_escaped(name)}*\n```{_short(_fenced(visible(told)), _ARGUMENT)}```"
+        for name, told in list(_told(call).items())[:_MOST]
+    ]
 
 
 def _who(request: Request) -> str:
     locale, asked = request.locale, request.asked
-    people = say("approval.or", locale).join(f"<@{approver}>" for approver in asked.approvers)
+    people = named(asked.approvers, locale)
     when = local_time(datetime.fromtimestamp(asked.expires_at, UTC), asked.requester)
-    return say("approval.who", locale, people=people, when=when)
+    lines = [say("approval.who", locale, people=people, when=when)]
+    if asked.needed > 1:
+        yes = ", ".join(f"<@{person.id}>" for person in request.votes) or "–"
+        lines.append(say("approval.votes", locale, number=len(request.votes), needed=asked.needed, people=yes))
+    if request.grant_minutes and asked.resource is not None:
+        pattern = ", ".join(f"{name} = {value}" for name, value in asked.resource.items())
+        covers = f"`{_code(f'{request.call.name} · {pattern}')}`"
+        lines.append(say("approval.grant", locale, covers=covers, minutes=request.grant_minutes))
+    return "\n".join(lines)
 
 
 def _end(request: Request) -> str:

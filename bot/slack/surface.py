@@ -10,18 +10,20 @@ from typing import Any
 import structlog
 
 from bot.progress import Card
+from bot.secrets import Mask
 from bot.slack.answer import Body as Rungs
 from bot.slack.answer import answer_messages
+from bot.slack.directory import Directory
 from bot.slack.editor import Editor
 from bot.slack.gateway import Gateway, Lost, Refused
 from bot.slack.hosts import named_hosts
 from bot.slack.ids import Spot, spot
+from bot.slack.inbound import gesture_of
 from bot.slack.pacer import Priority
-from bot.slack.people import People
 from bot.slack.reader import Reader
-from bot.slack.render import card_blocks, request_blocks
+from bot.slack.render import arguments_file, card_blocks, long_arguments, request_blocks
 from bot.surface import Answer, Body, Notice, PostKey, Request, Standing, SurfaceError
-from memory.inbox import Edited, Said
+from memory.inbox import Edited, Gesture, Said
 from memory.records import UserSaid
 from memory.types import MessageId, Person, ThreadKey
 from tools.base import Output
@@ -29,7 +31,7 @@ from tools.base import Output
 Content = dict[str, Any]
 
 METADATA = "bobbin_post"
-SEEDS = {"approve": "white_check_mark", "refuse": "x"}
+SEEDS = {"approve": "white_check_mark", "refuse": "x", "grant": "repeat"}
 POST_TRIES = 5
 
 _TOO_MUCH = {
@@ -49,10 +51,11 @@ class SlackSurface:
     """``clock`` in seconds since 1970."""
 
     gateway: Gateway
-    people: People
+    directory: Directory
     reader: Reader
     editor: Editor
     clock: Callable[[], float]
+    mask: Mask
 
     # -- reading ---------------------------------------------------------------------------------
 
@@ -65,7 +68,35 @@ class SlackSurface:
         return author, text
 
     async def person(self, person: str) -> tuple[Person, Standing]:
-        return await self.people.person(person), await self.people.standing(person)
+        people = self.directory.people
+        return await people.person(person), await people.standing(person)
+
+    async def reactions(self, message: MessageId) -> list[tuple[Gesture, str]]:
+        place = spot(message)
+        try:
+            found = await self.gateway.read("reactions.get", channel=place.channel, timestamp=place.ts, full=True)
+        except (Refused, Lost) as error:
+            structlog.get_logger().warning("no reactions", action="reactions_unknown", why=str(error))
+            return []
+        own = self.directory.people.own.user
+        message_now: dict[str, Any] = found.get("message") or {}
+        reactions: list[dict[str, Any]] = message_now.get("reactions") or []
+        standing = list[tuple[Gesture, str]]()
+        for reaction in reactions:
+            users: list[str] = reaction.get("users") or []
+            if (gesture := gesture_of(str(reaction["name"]))) is not None:
+                standing += [(gesture, user) for user in users if user != own]
+        return standing
+
+    async def group(self, group: str) -> frozenset[str]:
+        try:
+            return frozenset(await self.directory.group(group))
+        except (Refused, Lost) as error:
+            structlog.get_logger().warning("no group", action="group_unknown", group=group, why=str(error))
+            return frozenset()
+
+    def place(self, thread: ThreadKey) -> str:
+        return spot(thread).channel
 
     async def earlier(self, thread: ThreadKey, before: MessageId, since: MessageId | None) -> Output:
         return await self.reader.earlier(thread, before, since)
@@ -82,6 +113,8 @@ class SlackSurface:
             known = [ts for (known_part, _), ts in there.items() if known_part == part]
             sent = known or await self._climb(place, key, part, ladder, priority)
             posted += [Spot(place.team, place.channel, ts).message for ts in sent]
+        if isinstance(body, Request) and long_arguments(body.call) and posted:
+            await self._upload(place, f"{body.call.name}-{body.asked.digest[:12]}.json", arguments_file(body.call))
         if posted:
             await self._seed(posted[0], seeds)
         return tuple(posted)
@@ -120,7 +153,7 @@ class SlackSurface:
 
     async def _post_once(self, place: Spot, content: Content, metadata: Content, priority: Priority) -> str:
         """Post, and after a lost answer look whether it is there before posting again."""
-        arguments = {**content, "channel": place.channel, "thread_ts": place.ts, "metadata": metadata}
+        arguments = {**self.mask.any(content), "channel": place.channel, "thread_ts": place.ts, "metadata": metadata}
         payload = metadata["event_payload"]
         key = PostKey(payload["turn"], payload["of"], payload["kind"])
         for attempt in range(1, POST_TRIES + 1):
@@ -149,11 +182,17 @@ class SlackSurface:
 
     async def _as_file(self, place: Spot, form: list[Content]) -> list[str]:
         """The last rung: the text as a file in the thread."""
-        text = "\n".join(str(content.get("text", "")) for content in form)
-        await self.gateway.write(
-            "files_upload_v2", channel=place.channel, thread_ts=place.ts, filename="answer.md", content=text
-        )
+        await self._upload(place, "answer.md", "\n".join(str(content.get("text", "")) for content in form))
         return []
+
+    async def _upload(self, place: Spot, name: str, text: str) -> None:
+        content = self.mask.text(text)
+        try:
+            await self.gateway.write(
+                "files_upload_v2", channel=place.channel, thread_ts=place.ts, filename=name, content=content
+            )
+        except (Refused, Lost) as error:
+            raise SurfaceError(str(error)) from error
 
     async def _seed(self, message: MessageId, seeds: Sequence[str]) -> None:
         for seed in seeds:
@@ -168,9 +207,8 @@ class SlackSurface:
         self.editor.soon(message, lambda: self._edited(key, body))
 
     def _edited(self, key: PostKey, body: Body) -> Content:
-        if isinstance(body, Card | Request):
-            return {**self._content(body), "metadata": _metadata(key)}
-        return {**self._ladders(body)[0][0][0], "metadata": _metadata(key)}
+        content = self._content(body) if isinstance(body, Card | Request) else self._ladders(body)[0][0][0]
+        return {**self.mask.any(content), "metadata": _metadata(key)}
 
     async def mark_seen(self, message: MessageId) -> None:
         await self._react(message, "eyes")
