@@ -179,7 +179,7 @@ def test_exactly_the_scopes_that_are_missing_are_named_with_their_use(missing: s
     wanted = scopes(manifest())
     finding = granted_scopes(", ".join([*(wanted.keys() - missing), "commands"]), wanted)
     assert finding.well == (not missing)
-    assert set(re.findall(r"([\w.]+:\w+) \(", finding.said)) == missing
+    assert set(re.findall(r"(\w+:[\w.:]+|\w+:\w+) \(", finding.said)) == missing
     assert all(wanted[scope] in finding.said for scope in missing)
 
 

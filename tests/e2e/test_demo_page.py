@@ -95,7 +95,50 @@ async def test_another_person_is_answered_in_their_language(page: Page) -> None:
     await picture(page, "6-answered-in-chinese")
 
 
+async def test_a_post_waits_for_a_yes_of_the_one_who_asked(page: Page) -> None:
+    await page.get_by_role("button", name="Close thread").click()
+    await page.locator(".try .icon").click()
+    await page.get_by_role("radio", name="Ana Ferreira").click()
+    await say(page, "Message", "@Bobbin post in #news that release 2.4 is out")
+    root = page.locator("#list article").filter(has_text="release 2.4 is out").last
+    await root.locator("button.replies").click(timeout=SLOW)
+    request = page.locator("#replies article").filter(has_text="Approval needed")
+    await expect(request).to_contain_text("Release 2.4 is out", timeout=SLOW)
+    await expect(page.locator("#replies article").nth(1)).to_contain_text("Waiting for a decision", timeout=SLOW)
+    await page.mouse.move(0, 0)
+    await picture(page, "7-approval")
+    await page.get_by_role("radio", name="Wei 魏").click()
+    await request.get_by_role("button", name="Approve").click()
+    await expect(page.locator("#replies article.only")).to_contain_text("可由 @Ana 决定", timeout=SLOW)
+    await picture(page, "8-not-yours-to-decide")
+    await page.get_by_role("radio", name="Ana Ferreira").click()
+    await request.get_by_role("button", name="Approve").click()
+    answer = page.locator("#replies article").last
+    await expect(answer).to_contain_text("Posted in #news.", timeout=SLOW)
+    await expect(page.locator("#replies article").nth(1)).to_contain_text("✓ 1 step", timeout=SLOW)
+    await page.mouse.move(0, 0)
+    await picture(page, "9-approved")
+    await page.get_by_role("button", name="news").first.click()
+    await expect(page.locator("#list article").last).to_contain_text("Release 2.4 is out")
+    await picture(page, "10-posted")
+
+
+async def test_a_request_in_chinese_can_be_refused_with_a_reason(page: Page) -> None:
+    await page.get_by_role("radio", name="Wei 魏").click()
+    await say(page, "Message", "@Bobbin 在 #news 发布：2.4 版已上线")
+    root = page.locator("#list article").filter(has_text="2.4 版已上线").last
+    await root.locator("button.replies").click(timeout=SLOW)
+    await expect(page.locator("#replies article").filter(has_text="需要批准")).to_be_visible(timeout=SLOW)
+    await picture(page, "11-approval-in-chinese")
+    await say(page, "Reply in thread", "不，太早了")
+    await expect(page.locator("#replies article").last).to_contain_text("请求被拒绝", timeout=SLOW)
+    await expect(page.locator("#replies article").last).to_contain_text("太早了", timeout=SLOW)
+    await page.mouse.move(0, 0)
+    await picture(page, "12-refused")
+
+
 async def test_a_restart_in_the_middle_is_seen_and_survived(page: Page) -> None:
+    await page.get_by_role("button", name="general").first.click()
     await say(page, "Message", "@Bobbin what is new in #general?")
     root = page.locator("#list article").filter(has_text="what is new in #general?").last
     await root.locator("button.replies").click(timeout=SLOW)
@@ -103,8 +146,8 @@ async def test_a_restart_in_the_middle_is_seen_and_survived(page: Page) -> None:
     await expect(card).to_contain_text("read_channel", timeout=SLOW)
     await page.get_by_role("button", name="Restart the bot").click()
     await expect(page.locator("#state")).to_be_visible()
-    await picture(page, "7-restarting")
+    await picture(page, "13-restarting")
     await expect(page.locator("#replies article").nth(2)).to_contain_text("#general holds", timeout=SLOW)
     await expect(card).to_contain_text("✓ 3 步", timeout=SLOW)
     await expect(page.locator("#replies article")).to_have_count(3)
-    await picture(page, "8-survived")
+    await picture(page, "14-survived")
