@@ -20,6 +20,7 @@ from bot.agent import Agent, Patience
 from bot.approvals import Rules
 from bot.budget import Limits
 from bot.clients import identify, make_model, slack_client
+from bot.compactor import Compactor
 from bot.config import ConfigurationError, Settings
 from bot.dispatcher import InProcessDispatcher
 from bot.health import Counters, Server, operator_app, server
@@ -37,6 +38,7 @@ from bot.slack.people import People
 from bot.slack.reader import Reader
 from bot.slack.surface import SlackSurface
 from bot.turns import Turns
+from memory.compaction import Marks
 from memory.db import Database, DatabaseError
 from memory.failpoints import FailPoint, Reach, nothing
 from memory.inbox import Inbox
@@ -118,7 +120,7 @@ def build(settings: Settings, database: Database, client: AsyncWebClient, own: O
                 *SLACK_READ_TOOLS,
                 *SLACK_WRITE_TOOLS,
                 *web_tools(PageFetcher()),
-                *history_tools(logs.whole_result),
+                *history_tools(logs.whole_result, logs.search),
             ]
         ),
         system=SYSTEM,
@@ -139,10 +141,24 @@ def build(settings: Settings, database: Database, client: AsyncWebClient, own: O
         reach=reach,
     )
     chat = SlackChat(gateway, people, reader, directory)
-    turns = Turns(logs, inbox, surface, agent, chat, settings.grant_minutes * 60)
+    compactor = Compactor(agent, marks(settings))
+    turns = Turns(logs, inbox, surface, agent, compactor, chat, settings.grant_minutes * 60)
     dispatcher = InProcessDispatcher(turns.advance, turns.interrupt, time.time)
     door = Door(inbox, logs, own, dispatcher.wake, settings.follow, frozenset(settings.shared_channels))
     return Parts(database, inbox, dispatcher, door, surface, client, Counters())
+
+
+def marks(settings: Settings) -> Marks:
+    return Marks(
+        clear_at=settings.clear_at,
+        clear_to=settings.clear_to,
+        clear_gain=settings.clear_gain,
+        summarize_at=settings.summarize_at,
+        summarize_hard=settings.summarize_hard,
+        summary=settings.summary_tokens,
+        words=settings.words_tokens,
+        pinned=frozenset(settings.pinned_tools),
+    )
 
 
 def _lock(settings: Settings) -> FolderLock:

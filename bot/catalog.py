@@ -166,6 +166,22 @@ WORDS: dict[str, dict[Language, str]] = {
         "Please look, then reply *inspect*, *repeat* or *drop*.",
         "⚠️ `{tool}` 被中断：可能已执行，也可能没有，我不会自行重复。请先查看，然后回复“检查”、“重复”或“放弃”。",
     ),
+    "notice.compacted": _both(
+        "🗜 Compacted {before} → {after} tokens: kept your words, decisions, open work and identifiers; "
+        "set aside {calls} results and what was said between, still searchable.",
+        "🗜 已压缩 {before} → {after} tokens：保留了你们的原话、决定、进行中的工作和标识符；"
+        "{calls} 个结果及其间内容已搁置，仍可搜索。",
+    ),
+    "notice.not_compacted": _both(
+        "🗜 Nothing to gain: the conversation has {before} tokens, and a summary would have {after}.",
+        "🗜 无需压缩：对话有 {before} tokens，摘要将有 {after}。",
+    ),
+    "notice.compacted_plain": _both(
+        " The model could not write the summary, so it was made from the log.", " 模型未能写出摘要，已根据日志生成。"
+    ),
+    "whisper.nothing_to_compact": _both(
+        "Nothing has changed since the conversation was compacted.", "自上次压缩以来没有变化。"
+    ),
     "notice.done": _both("Done: {calls}.", "已完成：{calls}。"),
     "notice.left": _both("Not done: {calls}.", "未完成：{calls}。"),
     "notice.so_far": _both("So far: {text}", "目前为止：{text}"),

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 
-from bot.approvals import Decision, Refused, Rules, authorize, decision, is_group, is_stop, named
+from bot.approvals import Decision, Refused, Rules, authorize, compaction_focus, decision, is_group, is_stop, named
 from bot.catalog import say
 from bot.surface import Surface
 from memory.inbox import Deleted, Edited, Gestured, Inbound, Inbox, Said, Waiting, taken
@@ -18,9 +18,13 @@ from memory.log import ThreadLog
 from memory.records import (
     ApprovalAsked,
     ApprovalGiven,
+    Compacted,
+    CompactionAsked,
+    CompactionSkipped,
     Granted,
     MessageDeleted,
     MessageEdited,
+    ModelSaid,
     Record,
     Stopped,
     Stored,
@@ -69,6 +73,8 @@ class Mail:
         pending = undecided(log)
         if is_stop(said.words):
             return await self._stop(log, heard.author)
+        if not pending and (focus := compaction_focus(said.words)) is not None:
+            return await self._compact(log, heard.author, focus)
         if pending and (verdict := decision(said.words)) is not None:
             return await self._decided_by_words(log, said, heard, verdict)
         records = list[Record]()
@@ -90,6 +96,13 @@ class Mail:
         for approval in pending:
             records += await self._verdict(log, approval, said.author, approve=approve, reason=decided.reason)
         return records
+
+    async def _compact(self, log: ThreadLog, by: Person, focus: str) -> Sequence[Record]:
+        """A wish to shorten the conversation; nothing to do if nothing was said since the last time."""
+        if any(isinstance(s.record, UserSaid | ModelSaid) and s.seq > last_compaction(log) for s in log.records):
+            return [CompactionAsked(by=by, focus=focus)]
+        await self.surface.whisper(log.key, by.id, say("whisper.nothing_to_compact", by.locale))
+        return ()
 
     async def _stop(self, log: ThreadLog, by: Person) -> Sequence[Record]:
         if not log.state.turn.over:
@@ -234,6 +247,11 @@ def interrupts(log: ThreadLog, inbound: Inbound) -> bool:
 def undecided(log: ThreadLog) -> list[Approval]:
     """Requests that still wait for somebody, oldest first."""
     return [approval for approval in log.state.approvals.values() if approval.given is None and not approval.ended]
+
+
+def last_compaction(log: ThreadLog) -> int:
+    """The seq of the last compaction, 0 if there was none."""
+    return max((s.seq for s in log.records if isinstance(s.record, Compacted | CompactionSkipped)), default=0)
 
 
 def _verdict(

@@ -16,6 +16,8 @@ from memory.records import (
     Briefed,
     Cleared,
     Compacted,
+    CompactionAsked,
+    CompactionSkipped,
     Framed,
     Granted,
     Log,
@@ -86,7 +88,9 @@ class Assembly:
                 self._user(Text(text=f"[Bobbin: message {source} was deleted by its author. Leave it aside.]"))
             case Framed() | Unbound() | Cleared() | Compacted():
                 return not self.messages
-            case ModelSaid() | ToolStarted() | ApprovalAsked() | ApprovalGiven() | Granted() | Stopped() | Posted():
+            case ModelSaid() | ToolStarted() | ApprovalAsked() | ApprovalGiven() | Granted():
+                pass
+            case Stopped() | Posted() | CompactionSkipped() | CompactionAsked():
                 pass
         return True
 
@@ -164,6 +168,7 @@ def assembly(log: Log) -> Assembly:
     built = Assembly(cleared=cleared, strip_before=strip_before, stale_thinking=stale)
     if cut is not None:
         built.messages.append(Message(role="user", parts=(Text(text=cut.text),)))
+        built.anchors = (0,)
     for stored in kept:
         if not isinstance(stored.record, Framed | Unbound | Cleared | Compacted):
             built.take(stored)

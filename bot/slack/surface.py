@@ -86,8 +86,9 @@ class SlackSurface:
         standing = list[tuple[Gesture, str]]()
         for reaction in reactions:
             users: list[str] = reaction.get("users") or []
-            if (gesture := gesture_of(str(reaction["name"]))) is not None:
-                standing += [(gesture, user) for user in users if user != own]
+            gesture = gesture_of(str(reaction["name"]))
+            if gesture is not None:
+                standing.extend((gesture, user) for user in users if user != own)
         return standing
 
     async def group(self, group: str) -> frozenset[str]:
