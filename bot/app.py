@@ -113,16 +113,7 @@ def build(settings: Settings, database: Database, client: AsyncWebClient, own: O
     logs, inbox = Logs(database), Inbox(database)
     agent = Agent(
         model=make_model(settings),
-        tools=Registry(
-            [
-                calculate,
-                now,
-                *SLACK_READ_TOOLS,
-                *SLACK_WRITE_TOOLS,
-                *web_tools(PageFetcher()),
-                *history_tools(logs.whole_result, logs.search),
-            ]
-        ),
+        tools=offered(logs),
         system=SYSTEM,
         model_name=settings.model,
         spend=Spend(database),
@@ -158,6 +149,20 @@ def marks(settings: Settings) -> Marks:
         summary=settings.summary_tokens,
         words=settings.words_tokens,
         pinned=frozenset(settings.pinned_tools),
+    )
+
+
+def offered(logs: Logs) -> Registry:
+    """The tools that the model is offered. A tool of your own is added to this list."""
+    return Registry(
+        [
+            calculate,
+            now,
+            *SLACK_READ_TOOLS,
+            *SLACK_WRITE_TOOLS,
+            *web_tools(PageFetcher()),
+            *history_tools(logs.whole_result, logs.search),
+        ]
     )
 
 

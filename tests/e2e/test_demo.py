@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shutil
@@ -17,7 +18,7 @@ from bot.config import load_settings
 from bot.demo.server import serve
 from bot.demo.workspace import Workspace
 from bot.trial import environment, is_scripted
-from tests.e2e.visitor import WEI, Demo, Visitor, demo, visiting
+from tests.e2e.visitor import NEWS, WEI, Demo, Visitor, demo, visiting
 
 # One process, and so one event loop, for all tests that only use it.
 pytestmark = pytest.mark.asyncio(loop_scope="module")
@@ -56,6 +57,24 @@ async def test_a_mention_and_a_reply_are_answered_by_the_scripted_model(running:
     await visitor.say("谢谢", person=WEI, thread_ts=asked)
     _, chinese = await visitor.until(lambda: visitor.answers(asked)[1:] and visitor.answers(asked))
     assert "不客气" in chinese
+
+
+async def test_new_words_set_a_request_aside_and_a_no_is_answered_with_its_reason(visitor: Visitor) -> None:
+    def requests(asked: str) -> list[str]:
+        shown = [json.dumps(message["blocks"], ensure_ascii=False) for message in visitor.posts(asked)]
+        return [one for one in shown if "post_message" in one and "bound to" in one]
+
+    asked = await visitor.say("@Bobbin post in #news that it is out")
+    await visitor.until(lambda: requests(asked))
+    await visitor.say("better: Version 2.4 is out", thread_ts=asked)
+    first, second = await visitor.until(lambda: requests(asked)[1:] and requests(asked))
+    assert "Set aside" in first
+    assert "Version 2.4 is out" in second
+    assert "Approve" in second
+    await visitor.say("no, too early", thread_ts=asked)
+    told = await visitor.until(lambda: [one for one in visitor.answers(asked) if "was refused" in one])
+    assert "Reason: too early" in told[0]
+    assert not any(message["channel"] == NEWS for message in visitor.messages.values())
 
 
 async def test_killed_in_the_middle_of_a_turn_it_goes_on_and_answers_once(running: Demo, visitor: Visitor) -> None:
