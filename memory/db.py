@@ -10,6 +10,7 @@ import sqlite3
 import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from queue import SimpleQueue
@@ -19,7 +20,7 @@ import sqlalchemy as sa
 from alembic import command
 from alembic.config import Config
 from sqlalchemy import event, exc
-from sqlalchemy.engine import Connection, Engine, make_url
+from sqlalchemy.engine import URL, Connection, Engine, make_url
 
 Result = TypeVar("Result")
 
@@ -177,11 +178,12 @@ class Database:
     """
 
     def __init__(self, url: str) -> None:
-        self._engine = _engine(url)
+        address = _address(url)
+        shown = address.render_as_string(hide_password=True)
         try:
+            self._engine = _engine(address)
             _migrate(self._engine)
-        except (exc.DatabaseError, sqlite3.DatabaseError) as error:
-            shown = make_url(url).render_as_string(hide_password=True)
+        except (exc.DatabaseError, sqlite3.DatabaseError, OSError) as error:
             raise DatabaseError(
                 f"the database {shown} cannot be opened: {_first_line(error)}. "
                 "Check BOBBIN_DATABASE_URL (or BOBBIN_DATA_DIR), that the server runs, and that the place is writable."
@@ -219,7 +221,9 @@ class Database:
         try:
             return await asyncio.shield(future)
         except asyncio.CancelledError:
-            await asyncio.wait({future})
+            while not future.done():
+                with suppress(asyncio.CancelledError):  # more of them must wait for the commit as well
+                    await asyncio.wait({future})
             future.result()
             raise
 
@@ -237,8 +241,20 @@ def _tell(
         loop.call_soon_threadsafe(settle, value, error)
 
 
-def _engine(url: str) -> Engine:
-    parsed = make_url(url)
+def _address(url: str) -> URL:
+    try:
+        address = make_url(url)
+    except exc.ArgumentError:
+        address = None
+    if address is None or address.drivername not in {"sqlite", "postgresql+psycopg"}:
+        raise DatabaseError(
+            "BOBBIN_DATABASE_URL is no address that Bobbin can use. Write sqlite:///path/to/bobbin.db "
+            "or postgresql+psycopg://user:password@host/database."
+        )
+    return address
+
+
+def _engine(parsed: URL) -> Engine:
     if parsed.get_backend_name() != "sqlite":
         return sa.create_engine(parsed, pool_size=6, pool_pre_ping=True)
     if parsed.database and parsed.database != ":memory:":
