@@ -20,6 +20,7 @@ import sqlalchemy as sa
 from alembic import command
 from alembic.config import Config
 from sqlalchemy import event, exc
+from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.engine import URL, Connection, Engine, make_url
 
 Result = TypeVar("Result")
@@ -85,6 +86,15 @@ spend = sa.Table(
 )
 
 
+def insert_if_new(connection: Connection, table: sa.Table) -> sqlite.Insert | postgresql.Insert:
+    """An insert that does nothing when the key is there already, also when another transaction has just made it."""
+    insert = sqlite.insert(table) if connection.dialect.name == "sqlite" else postgresql.insert(table)
+    return insert.on_conflict_do_nothing()
+
+
+_WRITES = {"bobbin_writes": True}
+
+
 class DatabaseError(Exception):
     """The database cannot be used; the message says what to do."""
 
@@ -116,7 +126,8 @@ class _SingleWriter:
         self._thread.join()
 
     def _loop(self) -> None:
-        with self._engine.connect() as connection:  # one connection for good: checking out costs as much as a row
+        # One connection for good: checking out costs as much as a row.
+        with self._engine.connect().execution_options(**_WRITES) as connection:
             while (job := self._queue.get()) is not None:
                 batch = [job]
                 while len(batch) < 64 and not self._queue.empty():
@@ -270,7 +281,9 @@ def _engine(parsed: URL) -> Engine:
 
     @event.listens_for(engine, "begin")
     def _begin(connection: Connection) -> None:
-        connection.exec_driver_sql("BEGIN")
+        # Taking the lock first lets a writer wait for another one, instead of failing in its middle.
+        writes = connection.get_execution_options().keys() & _WRITES.keys()
+        connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
 
     return engine
 

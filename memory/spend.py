@@ -23,9 +23,9 @@ def spending(at: float, subject: str, dollars: float) -> Effect:
     key = (columns.day == day_of(at)) & (columns.subject == subject)
 
     def work(connection: Connection) -> None:
-        more = sa.update(db.spend).where(key).values(dollars=columns.dollars + dollars)
-        if connection.execute(more).rowcount == 0:
-            connection.execute(sa.insert(db.spend).values(day=day_of(at), subject=subject, dollars=dollars))
+        nothing = {"day": day_of(at), "subject": subject, "dollars": 0.0}
+        connection.execute(db.insert_if_new(connection, db.spend).values(nothing))
+        connection.execute(sa.update(db.spend).where(key).values(dollars=columns.dollars + dollars))
 
     return work
 
