@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import structlog
@@ -56,6 +56,7 @@ class SlackSurface:
     editor: Editor
     clock: Callable[[], float]
     mask: Mask
+    _seeding: set[asyncio.Task[None]] = field(default_factory=set["asyncio.Task[None]"])
 
     # -- reading ---------------------------------------------------------------------------------
 
@@ -115,8 +116,11 @@ class SlackSurface:
             posted += [Spot(place.team, place.channel, ts).message for ts in sent]
         if isinstance(body, Request) and long_arguments(body.call) and posted:
             await self._upload(place, f"{body.call.name}-{body.asked.digest[:12]}.json", arguments_file(body.call))
-        if posted:
-            await self._seed(posted[0], seeds)
+        if posted and seeds:
+            # Not waited for: a verdict given meanwhile belongs to a post that has been noted.
+            task = asyncio.create_task(self._seed(posted[0], seeds))
+            self._seeding.add(task)
+            task.add_done_callback(self._seeding.discard)
         return tuple(posted)
 
     def _ladders(self, body: Body) -> list[list[list[Content]]]:
