@@ -6,11 +6,11 @@ import asyncio
 import json
 import os
 import signal
-import sys
 from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from itertools import count
+from multiprocessing.process import BaseProcess
 from pathlib import Path
 from typing import Any
 
@@ -18,9 +18,9 @@ from bot.demo import wire
 from bot.demo.server import Running, serve
 from bot.demo.values import BOT_USER, Channel, Message, Person
 from bot.demo.workspace import ANA, WEI, Workspace
+from tests.e2e.nursery import hatch
 from tests.fake_claude import FakeClaude, fake_claude, text
 
-ROOT = Path(__file__).parents[2]
 EVA = "U0EVA00001"
 ALERTS = "U0ALERTS01"
 _NUMBERS = count(1)
@@ -101,11 +101,15 @@ class Town:
     claude: FakeClaude
     folder: Path
     settings: dict[str, str] = field(default_factory=dict[str, str])
-    process: asyncio.subprocess.Process | None = None
+    process: BaseProcess | None = None
 
     @property
     def workspace(self) -> Workspace:
         return self.served.workspace
+
+    @property
+    def printed(self) -> str:
+        return (self.folder / "out.txt").read_text()
 
     @property
     def log(self) -> str:
@@ -127,36 +131,35 @@ class Town:
             "BOBBIN_DATA_DIR": str(self.folder / "data"),
             "BOBBIN_HTTP_PORT": "0",
             "BOBBIN_LOG_FORMAT": "json",
-            "PYTHONPATH": str(ROOT),
         }
         return bare | own | self.settings | more
 
     async def start(self, **more: str) -> None:
-        """Start the bot and wait until it says that it is ready."""
-        self.process = await self.spawn(**more)
-        assert self.process.stdout is not None
-        async with asyncio.timeout(60):
-            line = await self.process.stdout.readline()
-        assert line == b"bobbin ready\n", self.log[-3000:]
+        """Start the bot and wait until it listens."""
+        self.spawn(**more)
+        await self.until(
+            lambda: self.served.socket.count == int(more.get("BOBBIN_SOCKETS", 2)), "a bot that listens", 60
+        )
 
-    async def spawn(self, **more: str) -> asyncio.subprocess.Process:
-        with (self.folder / "log.txt").open("ab") as log:
-            return await asyncio.create_subprocess_exec(
-                sys.executable,
-                *("-m", "bot", "run"),
-                cwd=self.folder,
-                env=self.environment(**more),
-                stdout=asyncio.subprocess.PIPE,
-                stderr=log,
-            )
+    def spawn(self, **more: str) -> BaseProcess:
+        self.process = hatch(self.folder, self.environment(**more))
+        return self.process
+
+    async def ended(self, seconds: float = 60) -> int:
+        """Wait for the end of the bot by itself; returns its exit code."""
+        assert self.process is not None
+        await asyncio.to_thread(self.process.join, seconds)
+        code = self.process.exitcode
+        assert code is not None, f"it did not end\n{self.log[-3000:]}"
+        await self.until(lambda: self.served.socket.count == 0, "closed connections")
+        return code
 
     async def end(self, how: signal.Signals = signal.SIGKILL) -> int:
         """End the bot; returns its exit code."""
         assert self.process is not None
-        if self.process.returncode is None:
-            self.process.send_signal(how)
-        async with asyncio.timeout(15):
-            return await self.process.wait()
+        if self.process.pid is not None and self.process.exitcode is None:
+            os.kill(self.process.pid, how)
+        return await self.ended()
 
     # -- people ------------------------------------------------------------------------------------
 
