@@ -20,6 +20,7 @@ from bot.agent import Agent, Patience
 from bot.approvals import Rules
 from bot.budget import Limits
 from bot.clients import identify, make_model, slack_client
+from bot.compactor import Compactor
 from bot.config import ConfigurationError, Settings
 from bot.dispatcher import InProcessDispatcher
 from bot.health import Counters, Server, operator_app, server
@@ -35,8 +36,10 @@ from bot.slack.inbound import Own
 from bot.slack.pacer import Pacer
 from bot.slack.people import People
 from bot.slack.reader import Reader
+from bot.slack.sockets import PING, Sockets
 from bot.slack.surface import SlackSurface
 from bot.turns import Turns
+from memory.compaction import Marks
 from memory.db import Database, DatabaseError
 from memory.failpoints import FailPoint, Reach, nothing
 from memory.inbox import Inbox
@@ -52,7 +55,7 @@ from tools.slack_read import SLACK_READ_TOOLS
 from tools.slack_write import SLACK_WRITE_TOOLS
 from tools.web import web_tools
 
-GRACE = 8.0
+GRACE = 7.0
 """Seconds that a stop waits for turns; what is not done by then goes on at the next start."""
 
 
@@ -86,17 +89,19 @@ async def run(settings: Settings) -> None:
         client = slack_client(settings)
         own = await identify(client)
         parts = build(settings, database, client, own, reach)
-        web, handlers = await _listen(settings, parts, stack)
+        web, sockets = await listen(settings, parts, stack)
         await parts.inbox.purge()
         await parts.dispatcher.start(await parts.inbox.open_threads())
-        for handler in handlers:
-            await handler.connect_async()  # pyright: ignore[reportUnknownMemberType] - untyped in Bolt
-        print("bobbin ready", flush=True)
-        structlog.get_logger().info("ready", action="ready", team=own.team, mode=settings.mode)
-        await stop.wait()
+        stopped, opened = asyncio.create_task(stop.wait()), asyncio.create_task(sockets.open())
+        await asyncio.wait({stopped, opened}, return_when=asyncio.FIRST_COMPLETED)
+        if not stop.is_set():
+            opened.result()
+            print("bobbin ready", flush=True)
+            structlog.get_logger().info("ready", action="ready", team=own.team, mode=settings.mode)
+        await stopped
+        opened.cancel()
         structlog.get_logger().info("stopping", action="stopping", busy=parts.dispatcher.busy)
-        for handler in handlers:
-            await handler.close_async()
+        await sockets.close()
         await parts.dispatcher.stop(GRACE)
         web.should_exit = True
 
@@ -118,7 +123,7 @@ def build(settings: Settings, database: Database, client: AsyncWebClient, own: O
                 *SLACK_READ_TOOLS,
                 *SLACK_WRITE_TOOLS,
                 *web_tools(PageFetcher()),
-                *history_tools(logs.whole_result),
+                *history_tools(logs.whole_result, logs.search),
             ]
         ),
         system=SYSTEM,
@@ -139,10 +144,24 @@ def build(settings: Settings, database: Database, client: AsyncWebClient, own: O
         reach=reach,
     )
     chat = SlackChat(gateway, people, reader, directory)
-    turns = Turns(logs, inbox, surface, agent, chat, settings.grant_minutes * 60)
+    compactor = Compactor(agent, marks(settings))
+    turns = Turns(logs, inbox, surface, agent, compactor, chat, settings.grant_minutes * 60)
     dispatcher = InProcessDispatcher(turns.advance, turns.interrupt, time.time)
     door = Door(inbox, logs, own, dispatcher.wake, settings.follow, frozenset(settings.shared_channels))
     return Parts(database, inbox, dispatcher, door, surface, client, Counters())
+
+
+def marks(settings: Settings) -> Marks:
+    return Marks(
+        clear_at=settings.clear_at,
+        clear_to=settings.clear_to,
+        clear_gain=settings.clear_gain,
+        summarize_at=settings.summarize_at,
+        summarize_hard=settings.summarize_hard,
+        summary=settings.summary_tokens,
+        words=settings.words_tokens,
+        pinned=frozenset(settings.pinned_tools),
+    )
 
 
 def _lock(settings: Settings) -> FolderLock:
@@ -163,17 +182,19 @@ def _open_database(settings: Settings, reach: Reach) -> Database:
         raise ConfigurationError(str(error)) from error
 
 
-async def _listen(
-    settings: Settings, parts: Parts, stack: AsyncExitStack
-) -> tuple[Server, list[AsyncSocketModeHandler]]:
-    """The operators' page, and either sockets or an address for Slack on the same port."""
+async def listen(
+    settings: Settings, parts: Parts, stack: AsyncExitStack, ping_interval: float = PING
+) -> tuple[Server, Sockets]:
+    """The operators' page, and either sockets (to be opened) or an address for Slack on the same port."""
     bolt = parts.door.app(parts.client, settings.slack_signing_secret.get_secret_value())
-    handlers = list[AsyncSocketModeHandler]()
+    token = settings.slack_app_token.get_secret_value()
+    sockets = Sockets(
+        lambda: AsyncSocketModeHandler(bolt, token, ping_interval=ping_interval),
+        settings.sockets if settings.mode == "socket" else 0,
+        ping_interval,
+    )
     routes = list[Route]()
-    if settings.mode == "socket":
-        token = settings.slack_app_token.get_secret_value()
-        handlers = [AsyncSocketModeHandler(bolt, token, ping_interval=5) for _ in range(settings.sockets)]
-    else:
+    if settings.mode == "http":
         inner = AsyncSlackRequestHandler(bolt)
 
         async def slack(request: Request) -> Response:
@@ -182,10 +203,8 @@ async def _listen(
         routes = [Route("/slack/events", slack, methods=["POST"])]
 
     async def checks() -> dict[str, str]:
-        connected = [await handler.client.is_connected() for handler in handlers]
-        slack_state = (
-            "ok" if all(connected) else f"{connected.count(False)} of {len(connected)} sockets are not connected"
-        )
+        deaf = sockets.deaf
+        slack_state = f"{deaf} of {sockets.count} sockets hear nothing" if deaf else "ok"
         return {"database": await _database_state(parts.database), "slack": slack_state}
 
     def metrics() -> str:
@@ -199,7 +218,7 @@ async def _listen(
         if serving.done():
             serving.result()
         await asyncio.sleep(0.01)
-    return web, handlers
+    return web, sockets
 
 
 async def _serve(web: Server, settings: Settings) -> None:

@@ -103,6 +103,15 @@ class Settings(BaseSettings):
     seconds: float = Field(default=900, ge=0)
     daily_dollars: float = Field(default=20.0, ge=0)
 
+    clear_at: int = Field(default=60_000, ge=0)
+    clear_to: int = Field(default=12_000, ge=0)
+    clear_gain: int = Field(default=20_000, ge=0)
+    summarize_at: int = Field(default=120_000, ge=0)
+    summarize_hard: int = Field(default=160_000, ge=0)
+    summary_tokens: int = Field(default=4_000, ge=500)
+    words_tokens: int = Field(default=24_000, ge=1_000)
+    pinned_tools: Words = ()
+
     approval_hours: float = Field(default=24, gt=0)
     approval_rules: dict[str, ApprovalRule] = Field(default_factory=dict[str, ApprovalRule])
     undo_seconds: float = Field(default=0, ge=0)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import structlog
@@ -31,7 +31,7 @@ from tools.base import Output
 Content = dict[str, Any]
 
 METADATA = "bobbin_post"
-SEEDS = {"approve": "white_check_mark", "refuse": "x", "grant": "repeat"}
+SEEDS: dict[Gesture, str] = {"approve": "white_check_mark", "refuse": "x", "grant": "repeat"}
 POST_TRIES = 5
 
 _TOO_MUCH = {
@@ -56,7 +56,6 @@ class SlackSurface:
     editor: Editor
     clock: Callable[[], float]
     mask: Mask
-    _seeding: set[asyncio.Task[None]] = field(default_factory=set["asyncio.Task[None]"])
 
     # -- reading ---------------------------------------------------------------------------------
 
@@ -85,8 +84,9 @@ class SlackSurface:
         standing = list[tuple[Gesture, str]]()
         for reaction in reactions:
             users: list[str] = reaction.get("users") or []
-            if (gesture := gesture_of(str(reaction["name"]))) is not None:
-                standing += [(gesture, user) for user in users if user != own]
+            gesture = gesture_of(str(reaction["name"]))
+            if gesture is not None:
+                standing.extend((gesture, user) for user in users if user != own)
         return standing
 
     async def group(self, group: str) -> frozenset[str]:
@@ -104,9 +104,7 @@ class SlackSurface:
 
     # -- posting ---------------------------------------------------------------------------------
 
-    async def post(
-        self, thread: ThreadKey, key: PostKey, body: Body, *, check: bool, seeds: Sequence[str] = ()
-    ) -> tuple[MessageId, ...]:
+    async def post(self, thread: ThreadKey, key: PostKey, body: Body, *, check: bool) -> tuple[MessageId, ...]:
         place, priority = spot(thread), _priority(body)
         there = await self._there(place, key) if check else {}
         posted = list[MessageId]()
@@ -116,11 +114,6 @@ class SlackSurface:
             posted += [Spot(place.team, place.channel, ts).message for ts in sent]
         if isinstance(body, Request) and long_arguments(body.call) and posted:
             await self._upload(place, f"{body.call.name}-{body.asked.digest[:12]}.json", arguments_file(body.call))
-        if posted and seeds:
-            # Not waited for: a verdict given meanwhile belongs to a post that has been noted.
-            task = asyncio.create_task(self._seed(posted[0], seeds))
-            self._seeding.add(task)
-            task.add_done_callback(self._seeding.discard)
         return tuple(posted)
 
     def _ladders(self, body: Body) -> list[list[list[Content]]]:
@@ -198,10 +191,6 @@ class SlackSurface:
         except (Refused, Lost) as error:
             raise SurfaceError(str(error)) from error
 
-    async def _seed(self, message: MessageId, seeds: Sequence[str]) -> None:
-        for seed in seeds:
-            await self._react(message, SEEDS[seed])
-
     # -- editing, marking, whispering ------------------------------------------------------------
 
     async def edit(self, message: MessageId, key: PostKey, body: Body) -> None:
@@ -213,6 +202,10 @@ class SlackSurface:
     def _edited(self, key: PostKey, body: Body) -> Content:
         content = self._content(body) if isinstance(body, Card | Request) else self._ladders(body)[0][0][0]
         return {**self.mask.any(content), "metadata": _metadata(key)}
+
+    async def offer(self, message: MessageId, gestures: Sequence[Gesture]) -> None:
+        for gesture in gestures:
+            await self._react(message, SEEDS[gesture])
 
     async def mark_seen(self, message: MessageId) -> None:
         await self._react(message, "eyes")
