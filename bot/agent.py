@@ -27,8 +27,11 @@ from bot.model import (
     StaleThinking,
     TextGrew,
     ThoughtGrew,
+    TooLong,
 )
 from bot.prompts import NOTES
+from memory.context import Context
+from memory.failpoints import Reach, nothing
 from memory.log import ThreadLog, keep_whole
 from memory.records import (
     ApprovalAsked,
@@ -92,6 +95,7 @@ class Agent:
     patience: Patience = field(default_factory=Patience)
     max_output: int = 16_000
     sleep: Callable[[float], Awaitable[object]] = asyncio.sleep
+    reach: Reach = nothing
 
     @property
     def frame(self) -> str:
@@ -102,7 +106,10 @@ class Agent:
     # -- asking the model ------------------------------------------------------------------------
 
     async def ask(self, log: ThreadLog, scene: Scene) -> None:
-        """Ask the model once, and write down what it said or why it could not be asked."""
+        """Ask the model once, and write down what it said or why it could not be asked.
+
+        Raises ``TooLong`` when the conversation does not fit.
+        """
         now, turn = log.clock(), log.state.turn
         if turn.closing is None and (note := self._limit(log, now)) is not None:
             await self._append(log, scene, note)
@@ -115,7 +122,9 @@ class Agent:
         if log.state.frame != self.frame:
             await self._append(log, scene, Framed(digest=self.frame))
         try:
-            said = await self._ask_patiently(log, scene)
+            said = await self.question(log, scene, log.context)
+        except TooLong:
+            raise  # the one who called can shorten the conversation
         except StaleThinking as error:
             await self._append(log, scene, _unbind(log, error))
         except Misconfigured as error:
@@ -136,11 +145,13 @@ class Agent:
         cap = self.limits.daily_dollars
         return bool(cap) and await self.spend.today(now, requester.id) >= cap
 
-    async def _ask_patiently(self, log: ThreadLog, scene: Scene) -> ModelSaid:
-        request = Request(log.key, self.system, self.tools, log.context, self.model_name, self.max_output)
+    async def question(self, log: ThreadLog, scene: Scene, context: Context) -> ModelSaid:
+        """Put a question to the model, waiting while it is busy. Raises ``ModelError``; writes down only costs."""
+        request = Request(log.key, self.system, self.tools, context, self.model_name, self.max_output)
         attempt = 0
         while True:
             scene.emit(Asking())
+            self.reach("model.before")
             try:
                 said = await self._stream(request, scene)
             except Busy as error:
@@ -151,6 +162,7 @@ class Agent:
                 scene.emit(Waiting(seconds, str(error)))
                 await self.sleep(seconds)
                 continue
+            self.reach("model.after")
             if said.stop == "length" and request.max_output == self.max_output:
                 await self._append(log, scene, said.model_copy(update={"kept": False}))
                 request = replace(request, max_output=self.max_output * 3)
@@ -297,7 +309,7 @@ class Agent:
         return ToolEnded(
             result=ran.result,
             outcome=ran.outcome,
-            handle=_handle(log, call) if ran.whole is not None else "",
+            handle=_handle(log, call),
             warning="" if polling else warning(times, turn.stale + ((call.name, ran.result.text) in turn.seen)),
             counted=not polling,
         )

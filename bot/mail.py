@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 
-from bot.approvals import Decision, Refused, Rules, authorize, decision, is_group, is_stop, named
+from bot.approvals import Decision, Refused, Rules, authorize, compaction_focus, decision, is_group, is_stop, named
 from bot.catalog import say
 from bot.surface import Surface
 from memory.inbox import Deleted, Edited, Gestured, Inbound, Inbox, Said, Waiting, taken
@@ -18,9 +18,13 @@ from memory.log import ThreadLog
 from memory.records import (
     ApprovalAsked,
     ApprovalGiven,
+    Compacted,
+    CompactionAsked,
+    CompactionSkipped,
     Granted,
     MessageDeleted,
     MessageEdited,
+    ModelSaid,
     Record,
     Stopped,
     Stored,
@@ -69,6 +73,8 @@ class Mail:
         pending = undecided(log)
         if is_stop(said.words):
             return await self._stop(log, heard.author)
+        if not pending and (focus := compaction_focus(said.words)) is not None:
+            return await self._compact(log, heard.author, focus)
         if pending and (verdict := decision(said.words)) is not None:
             return await self._decided_by_words(log, said, heard, verdict)
         records = list[Record]()
@@ -90,6 +96,13 @@ class Mail:
         for approval in pending:
             records += await self._verdict(log, approval, said.author, approve=approve, reason=decided.reason)
         return records
+
+    async def _compact(self, log: ThreadLog, by: Person, focus: str) -> Sequence[Record]:
+        """A wish to shorten the conversation; nothing to do if nothing was said since the last time."""
+        if any(isinstance(s.record, UserSaid | ModelSaid) and s.seq > last_compaction(log) for s in log.records):
+            return [CompactionAsked(by=by, focus=focus)]
+        await self.surface.whisper(log.key, by.id, say("whisper.nothing_to_compact", by.locale))
+        return ()
 
     async def _stop(self, log: ThreadLog, by: Person) -> Sequence[Record]:
         if not log.state.turn.over:
@@ -124,6 +137,16 @@ class Mail:
             tool, until = log.state.open_calls[approval.asked.call_id].name, log.clock() + self.grant_seconds
             return [*records, Granted(tool=tool, resource=resource, by=by, expires_at=until)]
         return records
+
+    async def missed(self, log: ThreadLog) -> tuple[Stored, ...]:
+        """Verdicts by reactions that were made while no process was listening."""
+        new = list[Stored]()
+        for approval in undecided(log):
+            for message in log.state.posted.get((approval.seq, "approval"), ())[:1]:
+                for gesture, author in await self.surface.reactions(message):
+                    made = Gestured(thread=log.key, message=message, author=author, gesture=gesture)
+                    new.extend(await log.append(*await self._gestured(log, made)))
+        return tuple(new)
 
     async def _taken_back(self, log: ThreadLog, gestured: Gestured) -> Sequence[Record]:
         """A yes whose reaction was removed before the call ran."""
@@ -238,6 +261,11 @@ def _agrees(gestured: Gestured, approval: Approval | None) -> bool:
     if approval is None or approval.given is None or gestured.door == "button":
         return False
     return approval.given.verdict == ("refused" if gestured.gesture == "refuse" else "approved")
+
+
+def last_compaction(log: ThreadLog) -> int:
+    """The seq of the last compaction, 0 if there was none."""
+    return max((s.seq for s in log.records if isinstance(s.record, Compacted | CompactionSkipped)), default=0)
 
 
 def _verdict(

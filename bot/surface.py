@@ -80,6 +80,10 @@ class Surface(Protocol):
 
     async def person(self, person: str) -> tuple[Person, Standing]: ...
 
+    async def reactions(self, message: MessageId) -> list[tuple[Gesture, str]]:
+        """Gestures that stand on a message now, and whose they are; none if the platform cannot say."""
+        ...
+
     async def group(self, group: str) -> frozenset[str]:
         """The people of a user group; nobody if the platform cannot say."""
         ...

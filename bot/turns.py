@@ -13,14 +13,16 @@ from datetime import UTC, datetime
 import structlog
 
 from bot.agent import Agent, Scene
+from bot.compactor import Compactor
 from bot.events import Recorded
 from bot.mail import Mail, interrupts
+from bot.model import TooLong
 from bot.surface import Surface
 from bot.view import View
 from memory.inbox import Inbox, Said
 from memory.log import Fenced, Logs, ThreadLog
 from memory.records import ApprovalAsked, ApprovalGiven, Briefed, Stopped, UserSaid
-from memory.steps import AskModel, Deliver, GiveUp, Refuse, Rest, RunCalls, ThreadState, Wait, next_step
+from memory.steps import AskModel, Compact, Deliver, GiveUp, Refuse, Rest, RunCalls, ThreadState, Wait, next_step
 from memory.types import CallId, MessageId, ThreadKey, ToolCall, ToolResult
 from tools.base import Chat, ToolContext
 
@@ -34,6 +36,7 @@ class Turns:
     inbox: Inbox
     surface: Surface
     agent: Agent
+    compactor: Compactor
     chat: Chat
     grant_seconds: float = 3_600.0
     clock: Callable[[], float] = field(default=lambda: datetime.now(UTC).timestamp())
@@ -57,6 +60,8 @@ class Turns:
             if failures >= GIVE_UP_AFTER and not log.state.turn.over:
                 await log.append(Stopped(reason="error", detail="internal"))
             try:
+                if log.fresh:
+                    await self._catch_up(log, view)
                 return await self._advance(log, view)
             finally:
                 await view.settle()
@@ -70,6 +75,13 @@ class Turns:
         finally:
             del self._news[thread]
 
+    async def _catch_up(self, log: ThreadLog, view: View) -> None:
+        """What happened to a thread while no process was at work on it."""
+        log.fresh = False
+        if isinstance(next_step(log.state), Wait):
+            for stored in await self._mail.missed(log):
+                view.tell(Recorded(stored))
+
     async def _advance(self, log: ThreadLog, view: View) -> float | None:
         while True:
             for stored in await self._mail.take(log):
@@ -77,8 +89,9 @@ class Turns:
             view.begin()
             match next_step(log.state):
                 case Rest():
-                    await self.logs.close(log.key)
-                    return None
+                    if not await self._tidy(log, view):
+                        await self.logs.close(log.key)
+                        return None
                 case Wait() as wait if wait.until > self.clock():
                     return wait.until
                 case Wait(asked=asked):
@@ -94,20 +107,42 @@ class Turns:
                 case step:
                     await self._interruptibly(log, self._step(log, view, step))
 
-    async def _step(self, log: ThreadLog, view: View, step: AskModel | RunCalls | Refuse | GiveUp) -> None:
+    async def _tidy(self, log: ThreadLog, view: View) -> bool:
+        """Between two turns: shorten what has grown long, before the next words come. Whether anything changed."""
+        before = log.state.last_seq
+        await self._interruptibly(log, self.compactor.tidy(log, self._scene(log, view), mid_turn=False))
+        return log.state.last_seq != before
+
+    def _scene(self, log: ThreadLog, view: View) -> Scene:
         place = self.surface.place(log.key)
-        scene = Scene(view.tell, lambda call_id: self._tool_context(log, call_id), place)
+        return Scene(view.tell, lambda call_id: self._tool_context(log, call_id), place)
+
+    async def _step(self, log: ThreadLog, view: View, step: AskModel | RunCalls | Refuse | Compact | GiveUp) -> None:
+        scene = self._scene(log, view)
         match step:
             case AskModel():
-                if (unread := log.state.turn.unread) is not None:
-                    await self._brief(log, view, unread)
-                await self.agent.ask(log, scene)
+                await self._ask(log, view, scene)
+            case Compact(focus=focus):
+                await self.compactor.compact(log, scene, focus)
             case RunCalls():
                 await self.agent.run_calls(log, step, scene)
             case Refuse():
                 await self.agent.refuse(log, step, scene)
             case GiveUp():
                 await self.agent.give_up(log, step, scene)
+
+    async def _ask(self, log: ThreadLog, view: View, scene: Scene) -> None:
+        if (unread := log.state.turn.unread) is not None:
+            await self._brief(log, view, unread)
+        await self.compactor.tidy(log, scene, mid_turn=True)
+        try:
+            await self.agent.ask(log, scene)
+        except TooLong as error:
+            if not await self.compactor.rescue(log, scene):
+                for stored in await log.append(
+                    Stopped(reason="error", detail=f"the conversation is too long ({error})")
+                ):
+                    view.tell(Recorded(stored))
 
     async def _brief(self, log: ThreadLog, view: View, unread: MessageId) -> None:
         """Let the model read what was said before it came, as the result of a call of our own."""

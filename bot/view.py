@@ -14,12 +14,22 @@ import structlog
 
 from bot.catalog import say
 from bot.events import AgentEvent, Recorded
-from bot.notices import label, local_time, stop_notice, uncertain_notice
+from bot.notices import compaction_notice, label, local_time, stop_notice, uncertain_notice
 from bot.progress import Card, advance, replay
 from bot.surface import Answer, Body, Notice, PostKey, Request, Surface, SurfaceError
 from memory.inbox import Gesture
 from memory.log import ThreadLog
-from memory.records import ApprovalGiven, ModelSaid, Posted, Stopped, Stored, ToolEnded, UserSaid
+from memory.records import (
+    ApprovalGiven,
+    Compacted,
+    CompactionSkipped,
+    ModelSaid,
+    Posted,
+    Stopped,
+    Stored,
+    ToolEnded,
+    UserSaid,
+)
 from memory.steps import Approval, Deliver
 from memory.types import MessageId, Person, ToolCall
 
@@ -163,6 +173,8 @@ class View:
             case ToolEnded(result=result):
                 call = self._call(result.call_id)
                 return Notice(uncertain_notice(call, locale)) if call else None
+            case Compacted() | CompactionSkipped() as record:
+                return Notice(compaction_notice(record, locale))
             case _:
                 return None
 

@@ -15,6 +15,8 @@ from memory.records import (
     Briefed,
     Cleared,
     Compacted,
+    CompactionAsked,
+    CompactionSkipped,
     Framed,
     Granted,
     MessageDeleted,
@@ -84,6 +86,13 @@ class Wait:
 
 
 @dataclass(frozen=True, slots=True)
+class Compact:
+    """A person asked for the conversation to be shortened."""
+
+    focus: str
+
+
+@dataclass(frozen=True, slots=True)
 class GiveUp:
     """The last answer that was asked for after a limit brought none: end the turn."""
 
@@ -95,7 +104,7 @@ class Rest:
     pass
 
 
-Step = AskModel | RunCalls | Refuse | Deliver | Wait | GiveUp | Rest
+Step = AskModel | RunCalls | Refuse | Deliver | Wait | Compact | GiveUp | Rest
 
 
 @dataclass(slots=True)
@@ -163,13 +172,19 @@ class ThreadState:
     speakers: set[str] = field(default_factory=set[str])
     tainted: bool = False
     """Text that the requester did not write stands in the conversation."""
+    compaction: CompactionAsked | None = None
+    """A wish for a compaction that is not fulfilled yet."""
+    skips: int = 0
+    """Compactions in a row that would have won nothing."""
     calls_made: int = 0
     frame: str = ""
+    last_seq: int = 0
     last_usage: Usage | None = None
 
     def take(self, stored: Stored) -> None:  # noqa: C901 - one line for each kind of record
         """Move on by one record."""
         seq, record = stored.seq, stored.record
+        self.last_seq = seq
         match record:
             case UserSaid():
                 self._begin(seq, stored.at, record)
@@ -200,7 +215,16 @@ class ThreadState:
             case Framed(digest=frame):
                 self.frame = frame
             case Compacted():
-                self.calls_made, self.frame = record.calls_made, record.frame
+                self.calls_made, self.frame, self.compaction = record.calls_made, record.frame, None
+                self.tainted, self.skips = self.tainted or record.tainted, 0
+                self._due(seq, "notice")
+            case CompactionSkipped():
+                self.skips += 1
+                if self.compaction is not None or self.skips == 2:  # said once, not at each try
+                    self._due(seq, "notice")
+                self.compaction = None
+            case CompactionAsked():
+                self.compaction = record
             case Posted():
                 self._posted(record)
             case MessageEdited() | MessageDeleted() | Unbound() | Cleared():
@@ -226,9 +250,11 @@ class ThreadState:
         self.posted = {key: messages for key, messages in self.posted.items() if key in kept}
 
     def _answered(self, seq: int, said: ModelSaid) -> None:
+        self.turn.usage = self.turn.usage + said.usage
+        if said.purpose == "summary":
+            return
         self.last_usage = said.usage
         self.turn.asks += 1
-        self.turn.usage = self.turn.usage + said.usage
         self.turn.closed = self.turn.closing is not None
         if not said.kept:
             return
@@ -344,6 +370,8 @@ def next_step(state: ThreadState) -> Step:
         return RunCalls(ready, frozenset(call.id for call in ready if state.approval_of(call.id) is not None))
     if decisions:
         return Wait(tuple(state.approvals[call.id].asked for call, _ in decisions))
+    if state.compaction is not None:
+        return Compact(state.compaction.focus)
     if state.owed and state.turn.closing and state.turn.closed:
         return GiveUp(state.turn.closing)
     return AskModel() if state.owed else Rest()

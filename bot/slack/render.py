@@ -79,12 +79,16 @@ def _closing(card: Card) -> list[str]:
     word = {"stopped": say("card.stopped", locale), "failed": say("card.failed", locale)}.get(card.state, "")
     steps = len(card.lines)
     parts = [f"{mark} {word}".strip()] if word else []
-    counted = say("card.one_step", locale) if steps == 1 else say("card.steps", locale, number=steps)
-    parts.append(counted if parts else f"{mark} {counted}")
+    if steps:
+        parts.append(say("card.one_step", locale) if steps == 1 else say("card.steps", locale, number=steps))
     parts.append(_seconds((card.ended or card.began) - card.began, locale))
+    if not word:
+        parts[0] = f"{mark} {parts[0]}"
     if usage.prompt or usage.output:
         cached = round(100 * usage.cache_read / usage.prompt) if usage.prompt else 0
         parts.append(say("card.tokens", locale, tokens=_thousands(usage.prompt + usage.output), cached=cached))
+    if card.context:
+        parts.append(say("card.context", locale, tokens=_thousands(card.context)))
     if usage.dollars:
         parts.append(f"${usage.dollars:.3f}" if usage.dollars < 1 else f"${usage.dollars:.2f}")
     return parts

@@ -18,6 +18,7 @@ from bot.slack.editor import Editor
 from bot.slack.gateway import Gateway, Lost, Refused
 from bot.slack.hosts import named_hosts
 from bot.slack.ids import Spot, spot
+from bot.slack.inbound import gesture_of
 from bot.slack.pacer import Priority
 from bot.slack.reader import Reader
 from bot.slack.render import arguments_file, card_blocks, long_arguments, request_blocks
@@ -69,6 +70,24 @@ class SlackSurface:
     async def person(self, person: str) -> tuple[Person, Standing]:
         people = self.directory.people
         return await people.person(person), await people.standing(person)
+
+    async def reactions(self, message: MessageId) -> list[tuple[Gesture, str]]:
+        place = spot(message)
+        try:
+            found = await self.gateway.read("reactions.get", channel=place.channel, timestamp=place.ts, full=True)
+        except (Refused, Lost) as error:
+            structlog.get_logger().warning("no reactions", action="reactions_unknown", why=str(error))
+            return []
+        own = self.directory.people.own.user
+        message_now: dict[str, Any] = found.get("message") or {}
+        reactions: list[dict[str, Any]] = message_now.get("reactions") or []
+        standing = list[tuple[Gesture, str]]()
+        for reaction in reactions:
+            users: list[str] = reaction.get("users") or []
+            gesture = gesture_of(str(reaction["name"]))
+            if gesture is not None:
+                standing.extend((gesture, user) for user in users if user != own)
+        return standing
 
     async def group(self, group: str) -> frozenset[str]:
         try:
