@@ -21,7 +21,7 @@ from memory.log import Logs, ThreadLog
 from memory.records import ModelSaid, UserSaid
 from memory.spend import Spend
 from memory.types import Message, MessageId, Person, Text, ThreadKey, ToolCall, Usage, Value
-from tools.base import Arguments, Effect, Output, ToolContext, tool
+from tools.base import Arguments, Effect, Output, ToolContext, ToolError, tool
 from tools.policy import Policy
 from tools.registry import Registry
 
@@ -159,6 +159,8 @@ class Workshop:
         await self.watch(call, "before")
         self.ran.append(call)
         await self.watch(call, "after")
+        if arguments.word == "fail":
+            raise ToolError("no_such_word", "There is no such word.")
         if arguments.word == "break":
             raise RuntimeError("a tool broke")
         return Output(f"{name} {arguments.word}", arguments.word)

@@ -47,7 +47,7 @@ POLICIES = (Policy(), Policy(free=frozenset({"put"})), Policy(free=frozenset({"w
 people = st.sampled_from([ANA, ANA, ANA, WEI, EVA, GUS, BOT, Person(id="UWHO", name="?")])
 wanted = st.tuples(
     st.sampled_from(["write", "write", "write", "put", "erase", "look", "browse"]),
-    st.fixed_dictionaries({"word": st.sampled_from(["a", "b", "break"]), "place": st.sampled_from(["#news", "#ops"])}),
+    st.fixed_dictionaries({"word": st.sampled_from(["a", "b", "fail"]), "place": st.sampled_from(["#news", "#ops"])}),
 )
 gestures = st.sampled_from(["approve", "approve", "grant", "refuse"])
 Result = TypeVar("Result")
@@ -182,7 +182,8 @@ class Story(RuleBasedStateMachine):
         assert sorted(asked) == sorted(one.result.call_id for one in ended), "each call has one result"
         assert all(request.given or request.ended for _, request in self.world.chat.requests), "no card stays open"
         uncertain = sum(one.outcome == "uncertain" for one in ended)
-        assert uncertain == sum("may or may not" in words for words in self.world.chat.words), "each unknown is said"
+        told = [words for words in self.world.chat.words if "may or may not" in words or "可能已执行" in words]
+        assert uncertain == len(told), "each unknown is said"
         assert self.problems == []
 
 
