@@ -7,7 +7,7 @@ from collections import deque
 from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from itertools import count
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar
 
 from bot.agent import Agent
 from bot.approvals import Rules
@@ -22,7 +22,7 @@ from memory.log import Logs, ThreadLog
 from memory.records import ModelSaid, UserSaid
 from memory.spend import Spend
 from memory.types import Message, MessageId, Person, Text, ThreadKey, ToolCall, Usage, Value
-from tools.base import Arguments, Effect, Output, ToolContext, tool
+from tools.base import Arguments, Effect, Output, ToolContext, ToolError, tool
 from tools.policy import Policy
 from tools.registry import Registry
 
@@ -148,15 +148,23 @@ class Word(Arguments):
     place: str = "#news"
 
 
+async def unwatched(_: ToolCall, __: Literal["before", "after"]) -> None: ...
+
+
 @dataclass(slots=True)
 class Workshop:
     """Tools that remember each call that ran."""
 
     ran: list[ToolCall] = field(default_factory=list[ToolCall])
+    watch: Callable[[ToolCall, Literal["before", "after"]], Awaitable[None]] = unwatched
 
-    def _work(self, name: str, arguments: Word, context: ToolContext) -> Output:
-        given = arguments.model_dump(exclude_unset=True)
-        self.ran.append(ToolCall(id=context.call_id, name=name, arguments=given))
+    async def _work(self, name: str, arguments: Word, context: ToolContext) -> Output:
+        call = ToolCall(id=context.call_id, name=name, arguments=arguments.model_dump(exclude_unset=True))
+        await self.watch(call, "before")
+        self.ran.append(call)
+        await self.watch(call, "after")
+        if arguments.word == "fail":
+            raise ToolError("no_such_word", "There is no such word.")
         if arguments.word == "break":
             raise RuntimeError("a tool broke")
         return Output(f"{name} {arguments.word}", arguments.word)
@@ -175,17 +183,17 @@ class Workshop:
         @tool(Effect.WRITE, resource=("place",))
         async def write(arguments: Word, context: ToolContext) -> Output:
             """Change something."""
-            return self._work("write", arguments, context)
+            return await self._work("write", arguments, context)
 
         @tool(Effect.WRITE, idempotent=True, resource=("place",))
         async def put(arguments: Word, context: ToolContext) -> Output:
             """Change something, the same each time."""
-            return self._work("put", arguments, context)
+            return await self._work("put", arguments, context)
 
         @tool(Effect.DESTROY, resource=("place",))
         async def erase(arguments: Word, context: ToolContext) -> Output:
             """Destroy something."""
-            return self._work("erase", arguments, context)
+            return await self._work("erase", arguments, context)
 
         return Registry([look, browse, write, put, erase])
 
