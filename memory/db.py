@@ -16,8 +16,6 @@ from queue import SimpleQueue
 from typing import Any, TypeVar
 
 import sqlalchemy as sa
-from alembic import command
-from alembic.config import Config
 from sqlalchemy import event, exc
 from sqlalchemy.engine import Connection, Engine, make_url
 
@@ -26,6 +24,8 @@ from memory.failpoints import Reach, nothing
 Result = TypeVar("Result")
 
 metadata = sa.MetaData()
+
+MIGRATIONS = Path(__file__).parent / "migrations"
 
 threads = sa.Table(
     "threads",
@@ -283,11 +283,28 @@ def _engine(url: str) -> Engine:
 
 
 def _migrate(engine: Engine) -> None:
-    config = Config()
-    config.set_main_option("script_location", str(Path(__file__).parent / "migrations"))
     with engine.begin() as connection:
+        if _schema_version(connection) == newest_schema():
+            return
+        from alembic import command  # noqa: PLC0415 - 11 MB that only a new or an old database needs
+        from alembic.config import Config  # noqa: PLC0415
+
+        config = Config()
+        config.set_main_option("script_location", str(MIGRATIONS))
         config.attributes["connection"] = connection
         command.upgrade(config, "head")
+
+
+def newest_schema() -> str:
+    """The revision that this program works with: the last of the migrations, whose files are named by it."""
+    return max(path.name.partition("_")[0] for path in (MIGRATIONS / "versions").glob("[0-9]*.py"))
+
+
+def _schema_version(connection: Connection) -> str | None:
+    """The revision that the database is at; None for a new one."""
+    if not sa.inspect(connection).has_table("alembic_version"):
+        return None
+    return connection.execute(sa.text("SELECT version_num FROM alembic_version")).scalar()
 
 
 def _first_line(error: BaseException) -> str:

@@ -19,6 +19,7 @@ from sqlalchemy.engine import Connection
 
 from memory import db
 from memory.context import Assembly, Context, assembly
+from memory.prepared import Prepared
 from memory.records import (
     FORMAT,
     Cleared,
@@ -103,14 +104,14 @@ class ThreadLog:
         async with self._lock:
             at = self.clock()
             stored = tuple(Stored(seq, at, record) for seq, record in zip(count(self._next), new, strict=False))
-            rows = [
+            rows: list[dict[str, object]] = [
                 {"thread": self.id, "seq": s.seq, "at": at, "version": FORMAT, "body": dump(s.record)} for s in stored
             ]
             effects = (*also, *(effect for s in stored if (effect := self._derived(s)) is not None))
 
             def work(connection: Connection) -> None:
                 if rows:
-                    connection.execute(_INSERT, rows)
+                    _INSERT.run(connection, *rows)
                 for effect in effects:
                     effect(connection)
 
@@ -163,7 +164,7 @@ class ThreadLog:
                 return None
 
 
-_INSERT = sa.insert(db.records)
+_INSERT = Prepared(sa.insert(db.records))
 
 
 def _remember_posts(connection: Connection, rows: list[dict[str, object]]) -> None:
