@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Literal
 
-from bot.approvals import Rules, approvers
+from bot.approvals import Rules, approvers, too_few
 from bot.budget import Limits, looping, next_midnight, reached, warning
 from bot.events import AgentEvent, Asking, CallFinished, CallStarted, Recorded, Thought, Waiting, Wrote
 from bot.model import (
@@ -46,7 +46,7 @@ from memory.records import (
     digest,
 )
 from memory.spend import Spend
-from memory.steps import GiveUp, Refuse, RunCalls, covered
+from memory.steps import GiveUp, Refuse, RunCalls, ThreadState, covered
 from memory.types import CallId, Opaque, Person, Thinking, ToolCall
 from tools.base import Effect, ToolContext
 from tools.policy import Decision, Policy, decide
@@ -225,12 +225,12 @@ class Agent:
         self, log: ThreadLog, call: ToolCall, scene: Scene, *, approved: bool
     ) -> Literal["read"] | Allowance | ToolEnded | ApprovalAsked:
         """What becomes of a call: it is read, it may change something by an allowance, or it is answered or asked."""
-        if approved:
+        state, effect, name = log.state, self._effect(call), digest(call)
+        decision = decide(self.policy, call.name, effect, place=scene.place, tainted=state.tainted)
+        if approved and decision is not Decision.REFUSE and not _made_since(state, call.id, name):
             return "approval"
         if (problem := self.tools.problem(call)) is not None:
             return self._ended(log, call, Ran(problem, "failed"))
-        state, effect, name = log.state, self._effect(call), digest(call)
-        decision = decide(self.policy, call.name, effect, place=scene.place, tainted=state.tainted)
         if decision is Decision.REFUSE:
             why = failure(call, "forbidden", f"{call.name} is switched off here.", hint="Say so; do not try it again.")
             return ToolEnded(result=why, outcome="not_run")
@@ -248,21 +248,27 @@ class Agent:
         tool = self.tools.get(call.name)
         return tool.effect if tool else Effect.READ
 
-    def _asking(self, log: ThreadLog, call: ToolCall, *, again: bool = False) -> ApprovalAsked:
+    def _asking(self, log: ThreadLog, call: ToolCall, *, again: bool = False) -> ApprovalAsked | ToolEnded:
         requester, tool = log.state.turn.requester, self.tools.get(call.name)
         assert requester is not None, "a turn begins with somebody's words"
         assert tool is not None, "unknown tools are answered before anybody is asked"
         rule = self.rules.rule(call.name)
-        resource = {name: call.arguments[name] for name in tool.resource if name in call.arguments}
+        who = approvers(rule, requester.id)
+        if too_few(who, rule.needed):
+            why = failure(call, "nobody_may_approve", NOTES["nobody_may_approve"], hint=f"Rule for {call.name}.")
+            return ToolEnded(result=why, outcome="not_run")
+        resource = {name: call.arguments.get(name) for name in tool.resource}
+        # What cannot be undone, and what several people must agree on, is asked for each time.
+        alone = tool.effect is Effect.DESTROY or rule.needed > 1
         return ApprovalAsked(
             call_id=call.id,
             digest=digest(call),
             requester=requester,
-            approvers=approvers(rule, requester.id),
+            approvers=who,
             needed=rule.needed,
             expires_at=log.clock() + self.rules.seconds,
             again=again,
-            resource=None if not resource or again or log.state.tainted or tool.effect is Effect.DESTROY else resource,
+            resource=None if not resource or again or alone or log.state.tainted else resource,
         )
 
     async def _run_reads(self, log: ThreadLog, scene: Scene, calls: list[ToolCall]) -> None:
@@ -331,6 +337,12 @@ class Agent:
 def _handle(log: ThreadLog, call: ToolCall) -> str:
     """The name of a result that stays the same for ever: r and the number of the call in its thread."""
     return f"r{log.state.ordinals.get(call.id, log.state.calls_made)}"
+
+
+def _made_since(state: ThreadState, call_id: CallId, name: str) -> bool:
+    """Whether the same change was made after it was asked for here: the yes was to making it once."""
+    approval = state.approval_of(call_id)
+    return approval is not None and not approval.asked.again and name in state.writes
 
 
 def _unbind(log: ThreadLog, error: StaleThinking) -> Record:

@@ -37,6 +37,7 @@ from bot.slack.inbound import Own
 from bot.slack.pacer import Pacer
 from bot.slack.people import People
 from bot.slack.reader import Reader
+from bot.slack.sockets import PING, Sockets
 from bot.slack.surface import SlackSurface
 from bot.turns import Turns
 from memory.compaction import Marks
@@ -55,7 +56,7 @@ from tools.slack_read import SLACK_READ_TOOLS
 from tools.slack_write import SLACK_WRITE_TOOLS
 from tools.web import web_tools
 
-GRACE = 8.0
+GRACE = 7.0
 """Seconds that a stop waits for turns; what is not done by then goes on at the next start."""
 
 
@@ -89,19 +90,21 @@ async def run(settings: Settings) -> None:
         client = slack_client(settings)
         own = await identify(client)
         parts = build(settings, database, client, own, reach)
-        web, handlers = await _listen(settings, parts, stack)
+        web, sockets = await listen(settings, parts, stack)
         await parts.inbox.purge()
         await parts.dispatcher.start(await parts.inbox.open_threads())
-        for handler in handlers:
-            await handler.connect_async()  # pyright: ignore[reportUnknownMemberType] - untyped in Bolt
         gc.freeze()  # what is there now stays: going through it took 0.2 s each time, with all events waiting
         gc.enable()
-        print("bobbin ready", flush=True)
-        structlog.get_logger().info("ready", action="ready", team=own.team, mode=settings.mode)
-        await stop.wait()
+        stopped, opened = asyncio.create_task(stop.wait()), asyncio.create_task(sockets.open())
+        await asyncio.wait({stopped, opened}, return_when=asyncio.FIRST_COMPLETED)
+        if not stop.is_set():
+            opened.result()
+            print("bobbin ready", flush=True)
+            structlog.get_logger().info("ready", action="ready", team=own.team, mode=settings.mode)
+        await stopped
+        opened.cancel()
         structlog.get_logger().info("stopping", action="stopping", busy=parts.dispatcher.busy)
-        for handler in handlers:
-            await handler.close_async()
+        await sockets.close()
         await parts.dispatcher.stop(GRACE)
         web.should_exit = True
 
@@ -182,17 +185,19 @@ def _open_database(settings: Settings, reach: Reach) -> Database:
         raise ConfigurationError(str(error)) from error
 
 
-async def _listen(
-    settings: Settings, parts: Parts, stack: AsyncExitStack
-) -> tuple[Server, list[AsyncSocketModeHandler]]:
-    """The operators' page, and either sockets or an address for Slack on the same port."""
+async def listen(
+    settings: Settings, parts: Parts, stack: AsyncExitStack, ping_interval: float = PING
+) -> tuple[Server, Sockets]:
+    """The operators' page, and either sockets (to be opened) or an address for Slack on the same port."""
     bolt = parts.door.app(parts.client, settings.slack_signing_secret.get_secret_value())
-    handlers = list[AsyncSocketModeHandler]()
+    token = settings.slack_app_token.get_secret_value()
+    sockets = Sockets(
+        lambda: AsyncSocketModeHandler(bolt, token, ping_interval=ping_interval),
+        settings.sockets if settings.mode == "socket" else 0,
+        ping_interval,
+    )
     routes = list[Route]()
-    if settings.mode == "socket":
-        token = settings.slack_app_token.get_secret_value()
-        handlers = [AsyncSocketModeHandler(bolt, token, ping_interval=5) for _ in range(settings.sockets)]
-    else:
+    if settings.mode == "http":
         inner = AsyncSlackRequestHandler(bolt)
 
         async def slack(request: Request) -> Response:
@@ -201,10 +206,8 @@ async def _listen(
         routes = [Route("/slack/events", slack, methods=["POST"])]
 
     async def checks() -> dict[str, str]:
-        connected = [await handler.client.is_connected() for handler in handlers]
-        slack_state = (
-            "ok" if all(connected) else f"{connected.count(False)} of {len(connected)} sockets are not connected"
-        )
+        deaf = sockets.deaf
+        slack_state = f"{deaf} of {sockets.count} sockets hear nothing" if deaf else "ok"
         return {"database": await _database_state(parts.database), "slack": slack_state}
 
     def metrics() -> str:
@@ -218,7 +221,7 @@ async def _listen(
         if serving.done():
             serving.result()
         await asyncio.sleep(0.01)
-    return web, handlers
+    return web, sockets
 
 
 async def _serve(web: Server, settings: Settings) -> None:

@@ -44,6 +44,11 @@ def approvers(rule: ApprovalRule, requester: str) -> tuple[str, ...]:
     return named if rule.approvers else (requester,)
 
 
+def too_few(who: Sequence[str], needed: int) -> bool:
+    """Whether these people can never be enough. A group may hold enough of them."""
+    return len(set(who)) < needed and not any(is_group(one) for one in who)
+
+
 def is_group(approver: str) -> bool:
     """Whether an approver is a user group rather than a person."""
     return approver.startswith("S")

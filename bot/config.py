@@ -214,5 +214,7 @@ def load_settings() -> Settings:
 
 def _problem(item: Any) -> str:
     name = str(item["loc"][0]) if item["loc"] else "settings"
-    shown = name.upper() if name.lower().startswith(("slack_", "anthropic_")) else f"BOBBIN_{name.upper()}"
+    setting = Settings.model_fields.get(name.lower())
+    plain = setting is not None and setting.validation_alias is not None
+    shown = name.upper() if plain else f"BOBBIN_{name.upper()}"
     return f"{shown}: {item['msg']}. Correct it in the environment or in bobbin.toml; the README lists all settings."

@@ -90,7 +90,7 @@ class Mail:
         if len(pending) > 1 and approve:
             await self.surface.whisper(log.key, said.author, say("whisper.several", heard.author.locale))
             return ()
-        if said.at + CLOCKS_APART < _asked_at(log, pending[0]):
+        if _older_than_the_question(log, said, pending[0]):
             return [heard]
         records = list[Record]()
         for approval in pending:
@@ -126,9 +126,9 @@ class Mail:
 
     async def _gesture_on_request(self, log: ThreadLog, gestured: Gestured) -> Sequence[Record]:
         approval = _approval_shown_in(log, gestured.message)
-        if approval is None or approval.ended or approval.given is not None:
+        if approval is None or approval not in undecided(log):
             by, standing = await self.surface.person(gestured.author)
-            if standing != "bot" and (gestured.door == "button" or approval is None):
+            if standing != "bot" and not _agrees(gestured, approval):
                 await self.surface.whisper(log.key, by.id, say("whisper.closed", by.locale))
             return ()
         records = await self._verdict(log, approval, gestured.author, approve=gestured.gesture != "refuse")
@@ -151,9 +151,12 @@ class Mail:
     async def _taken_back(self, log: ThreadLog, gestured: Gestured) -> Sequence[Record]:
         """A yes whose reaction was removed before the call ran."""
         approval = _approval_shown_in(log, gestured.message)
-        if approval is None or approval.ended or gestured.author not in approval.votes:
+        if approval is None or gestured.author not in approval.votes:
             return ()
         by, _ = await self.surface.person(gestured.author)
+        if approval.ended or approval.asked.call_id in log.state.started:
+            await self.surface.whisper(log.key, by.id, say("whisper.too_late", by.locale))
+            return ()
         return [_verdict(approval, "withdrawn", by)]
 
     async def _verdict(
@@ -246,7 +249,18 @@ def interrupts(log: ThreadLog, inbound: Inbound) -> bool:
 
 def undecided(log: ThreadLog) -> list[Approval]:
     """Requests that still wait for somebody, oldest first."""
-    return [approval for approval in log.state.approvals.values() if approval.given is None and not approval.ended]
+    return [
+        approval
+        for call_id, approval in log.state.approvals.items()
+        if approval.given is None and not approval.ended and call_id not in log.state.halted
+    ]
+
+
+def _agrees(gestured: Gestured, approval: Approval | None) -> bool:
+    """Whether a reaction only says once more what was decided: there is nothing to explain."""
+    if approval is None or approval.given is None or gestured.door == "button":
+        return False
+    return approval.given.verdict == ("refused" if gestured.gesture == "refuse" else "approved")
 
 
 def last_compaction(log: ThreadLog) -> int:
@@ -267,8 +281,10 @@ def _who_approved(records: Sequence[Record]) -> Person | None:
     return next((r.by for r in records if isinstance(r, ApprovalGiven) and r.verdict == "approved"), None)
 
 
-def _asked_at(log: ThreadLog, approval: Approval) -> float:
-    return next(stored.at for stored in reversed(log.records) if stored.seq == approval.seq)
+def _older_than_the_question(log: ThreadLog, said: Said, approval: Approval) -> bool:
+    """Whether words came in before the request was shown, or were written before and came in late."""
+    asked_at = next(stored.at for stored in reversed(log.records) if stored.seq == approval.seq)
+    return (approval.seq, "approval") not in log.state.posted or said.at + CLOCKS_APART < asked_at
 
 
 def _approval_shown_in(log: ThreadLog, message: MessageId) -> Approval | None:

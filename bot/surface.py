@@ -96,13 +96,15 @@ class Surface(Protocol):
         """What was said in the thread before a message, newest kept, and after ``since`` if that is given."""
         ...
 
-    async def post(
-        self, thread: ThreadKey, key: PostKey, body: Body, *, check: bool, seeds: Sequence[str] = ()
-    ) -> tuple[MessageId, ...]:
+    async def post(self, thread: ThreadKey, key: PostKey, body: Body, *, check: bool) -> tuple[MessageId, ...]:
         """Post as one or more messages. ``check``: an earlier try may have got through, so look first.
 
         Raises ``SurfaceError`` when the thread is gone or closed to us.
         """
+        ...
+
+    async def offer(self, message: MessageId, gestures: Sequence[Gesture]) -> None:
+        """Make it easy to answer a message with these gestures. Failures are only logged."""
         ...
 
     async def edit(self, message: MessageId, key: PostKey, body: Body) -> None:

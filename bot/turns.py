@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Coroutine, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 
 import structlog
@@ -110,8 +110,12 @@ class Turns:
                     await self._expire(log, view, asked)
                 case Deliver() as due:
                     await view.deliver(due)
-                case RunCalls() as step if (later := undo_until(log.state, step)) > self.clock():
-                    return later
+                case RunCalls(calls=calls) as step:
+                    now, until = self.clock(), [undo_until(log.state, call) for call in calls]
+                    settled = tuple(call for call, end in zip(calls, until, strict=True) if end <= now)
+                    if not settled:
+                        return min(until)
+                    await self._interruptibly(log, self._step(log, view, replace(step, calls=settled)))
                 case step:
                     await self._interruptibly(log, self._step(log, view, step))
 
@@ -211,12 +215,10 @@ class Turns:
         return Mail(self.inbox, self.surface, self.agent.rules, self.grant_seconds)
 
 
-def undo_until(state: ThreadState, step: RunCalls) -> float:
-    """Until when all of these calls can still be taken back, in seconds since 1970; 0 if one may run now."""
-    given = [approval.given for call in step.calls if (approval := state.approvals.get(call.id)) is not None]
-    if len(given) < len(step.calls):
-        return 0.0
-    return min((one.not_before for one in given if one is not None), default=0.0)
+def undo_until(state: ThreadState, call: ToolCall) -> float:
+    """Until when the yes to a call can still be taken back, in seconds since 1970; 0 if there is none."""
+    approval = state.approval_of(call.id)
+    return approval.given.not_before if approval is not None and approval.given is not None else 0.0
 
 
 def last_heard(log: ThreadLog, before: MessageId) -> MessageId | None:

@@ -103,6 +103,10 @@ class Assembly:
         return last is not None and last.role == "user" and any(isinstance(part, ToolResult) for part in last.parts)
 
     @property
+    def has_thinking(self) -> bool:
+        return any(isinstance(part, Thinking) for message in self.messages for part in message.parts)
+
+    @property
     def context(self) -> Context:
         return Context(tuple(self.messages), self.stale_thinking, self.anchors)
 
@@ -186,7 +190,7 @@ def _epochs(log: Iterable[Stored]) -> tuple[int, bool]:
                 stale = True
             case Framed() | Cleared() | Compacted():
                 if probe.mid_loop:
-                    stale = True
+                    stale = stale or probe.has_thinking
                 elif probe.messages:
                     strip_before, stale = stored.seq, False
             case _:

@@ -35,7 +35,7 @@ from memory.records import (
     load,
 )
 from memory.search import Found, rank, terms
-from memory.steps import ThreadState
+from memory.steps import ThreadState, fold
 from memory.types import MessageId, ThreadKey
 
 Effect = Callable[[Connection], None]
@@ -157,7 +157,8 @@ class ThreadLog:
                 ]
                 return (lambda connection: _remember_posts(connection, rows)) if rows else None
             case Compacted(keep_from=keep_from):
-                read_from = min(keep_from, self.state.turn.seq or keep_from)
+                # From the words that began a turn: one that is read from its middle would be taken for another.
+                read_from = fold(s for s in self.records if s.seq <= keep_from).turn.seq or keep_from
                 return lambda connection: _set_read_from(connection, self.id, read_from)
             case _:
                 return None

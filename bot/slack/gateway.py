@@ -67,7 +67,7 @@ class Gateway:
 
     async def once(self, method: str, **arguments: Any) -> Json:
         """One call, for which the caller has waited. Raises ``Limited``, ``Refused`` or ``Lost``."""
-        if method in {"chat.postMessage", "chat.update"}:
+        if method in {"chat.postMessage", "chat.update", "chat.scheduleMessage"}:
             arguments = {**arguments, "unfurl_links": False, "unfurl_media": False}
         self.reach(f"slack.{method}.before")
         try:

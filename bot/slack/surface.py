@@ -31,7 +31,7 @@ from tools.base import Output
 Content = dict[str, Any]
 
 METADATA = "bobbin_post"
-SEEDS = {"approve": "white_check_mark", "refuse": "x", "grant": "repeat"}
+SEEDS: dict[Gesture, str] = {"approve": "white_check_mark", "refuse": "x", "grant": "repeat"}
 POST_TRIES = 5
 
 _TOO_MUCH = {
@@ -104,9 +104,7 @@ class SlackSurface:
 
     # -- posting ---------------------------------------------------------------------------------
 
-    async def post(
-        self, thread: ThreadKey, key: PostKey, body: Body, *, check: bool, seeds: Sequence[str] = ()
-    ) -> tuple[MessageId, ...]:
+    async def post(self, thread: ThreadKey, key: PostKey, body: Body, *, check: bool) -> tuple[MessageId, ...]:
         place, priority = spot(thread), _priority(body)
         there = await self._there(place, key) if check else {}
         posted = list[MessageId]()
@@ -116,8 +114,6 @@ class SlackSurface:
             posted += [Spot(place.team, place.channel, ts).message for ts in sent]
         if isinstance(body, Request) and long_arguments(body.call) and posted:
             await self._upload(place, f"{body.call.name}-{body.asked.digest[:12]}.json", arguments_file(body.call))
-        if posted:
-            await self._seed(posted[0], seeds)
         return tuple(posted)
 
     def _ladders(self, body: Body) -> list[list[list[Content]]]:
@@ -195,10 +191,6 @@ class SlackSurface:
         except (Refused, Lost) as error:
             raise SurfaceError(str(error)) from error
 
-    async def _seed(self, message: MessageId, seeds: Sequence[str]) -> None:
-        for seed in seeds:
-            await self._react(message, SEEDS[seed])
-
     # -- editing, marking, whispering ------------------------------------------------------------
 
     async def edit(self, message: MessageId, key: PostKey, body: Body) -> None:
@@ -210,6 +202,10 @@ class SlackSurface:
     def _edited(self, key: PostKey, body: Body) -> Content:
         content = self._content(body) if isinstance(body, Card | Request) else self._ladders(body)[0][0][0]
         return {**self.mask.any(content), "metadata": _metadata(key)}
+
+    async def offer(self, message: MessageId, gestures: Sequence[Gesture]) -> None:
+        for gesture in gestures:
+            await self._react(message, SEEDS[gesture])
 
     async def mark_seen(self, message: MessageId) -> None:
         await self._react(message, "eyes")
