@@ -93,12 +93,12 @@ async def run(settings: Settings) -> None:
         web, sockets = await listen(settings, parts, stack)
         await parts.inbox.purge()
         await parts.dispatcher.start(await parts.inbox.open_threads())
-        gc.freeze()  # what is there now stays: going through it took 0.2 s each time, with all events waiting
-        gc.enable()
         stopped, opened = asyncio.create_task(stop.wait()), asyncio.create_task(sockets.open())
         await asyncio.wait({stopped, opened}, return_when=asyncio.FIRST_COMPLETED)
         if not stop.is_set():
             opened.result()
+            gc.freeze()  # what is there now stays: going through it took 0.2 s each time, with all events waiting
+            gc.enable()
             print("bobbin ready", flush=True)
             structlog.get_logger().info("ready", action="ready", team=own.team, mode=settings.mode)
         await stopped
@@ -119,16 +119,7 @@ def build(settings: Settings, database: Database, client: AsyncWebClient, own: O
     logs, inbox = Logs(database), Inbox(database)
     agent = Agent(
         model=make_model(settings),
-        tools=Registry(
-            [
-                calculate,
-                now,
-                *SLACK_READ_TOOLS,
-                *SLACK_WRITE_TOOLS,
-                *web_tools(PageFetcher()),
-                *history_tools(logs.whole_result, logs.search),
-            ]
-        ),
+        tools=offered(logs),
         system=SYSTEM,
         model_name=settings.model,
         spend=Spend(database),
@@ -167,6 +158,20 @@ def marks(settings: Settings) -> Marks:
     )
 
 
+def offered(logs: Logs) -> Registry:
+    """The tools that the model is offered. A tool of your own is added to this list."""
+    return Registry(
+        [
+            calculate,
+            now,
+            *SLACK_READ_TOOLS,
+            *SLACK_WRITE_TOOLS,
+            *web_tools(PageFetcher()),
+            *history_tools(logs.whole_result, logs.search),
+        ]
+    )
+
+
 def _lock(settings: Settings) -> FolderLock:
     try:
         return FolderLock(settings.data_dir)
@@ -191,11 +196,13 @@ async def listen(
     """The operators' page, and either sockets (to be opened) or an address for Slack on the same port."""
     bolt = parts.door.app(parts.client, settings.slack_signing_secret.get_secret_value())
     token = settings.slack_app_token.get_secret_value()
-    sockets = Sockets(
-        lambda: AsyncSocketModeHandler(bolt, token, ping_interval=ping_interval),
-        settings.sockets if settings.mode == "socket" else 0,
-        ping_interval,
-    )
+
+    def handler() -> AsyncSocketModeHandler:
+        made = AsyncSocketModeHandler(bolt, token, ping_interval=ping_interval)
+        made.client.proxy = parts.client.proxy
+        return made
+
+    sockets = Sockets(handler, settings.sockets if settings.mode == "socket" else 0, ping_interval)
     routes = list[Route]()
     if settings.mode == "http":
         inner = AsyncSlackRequestHandler(bolt)

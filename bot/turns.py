@@ -92,12 +92,8 @@ class Turns:
                 view.tell(Recorded(stored))
 
     async def _advance(self, log: ThreadLog, view: View) -> float | None:
-        news = self._news[log.key]
         while True:
-            if news.unread:
-                news.unread = False  # before the mail is read: what comes meanwhile is read the next time
-                for stored in await self._mail.take(log):
-                    view.tell(Recorded(stored))
+            await self._take_mail(log, view)
             view.begin()
             match next_step(log.state):
                 case Rest():
@@ -110,14 +106,25 @@ class Turns:
                     await self._expire(log, view, asked)
                 case Deliver() as due:
                     await view.deliver(due)
+                case RunCalls(calls=calls) if not self._settled(log, calls):
+                    return min(undo_until(log.state, call) for call in calls)
                 case RunCalls(calls=calls) as step:
-                    now, until = self.clock(), [undo_until(log.state, call) for call in calls]
-                    settled = tuple(call for call, end in zip(calls, until, strict=True) if end <= now)
-                    if not settled:
-                        return min(until)
-                    await self._interruptibly(log, self._step(log, view, replace(step, calls=settled)))
+                    settled = replace(step, calls=self._settled(log, calls))
+                    await self._interruptibly(log, self._step(log, view, settled))
                 case step:
                     await self._interruptibly(log, self._step(log, view, step))
+
+    async def _take_mail(self, log: ThreadLog, view: View) -> None:
+        news = self._news[log.key]
+        if news.unread:
+            news.unread = False  # before the mail is read: what comes meanwhile is read the next time
+            for stored in await self._mail.take(log):
+                view.tell(Recorded(stored))
+
+    def _settled(self, log: ThreadLog, calls: tuple[ToolCall, ...]) -> tuple[ToolCall, ...]:
+        """Calls whose approval cannot be taken back any more."""
+        now = self.clock()
+        return tuple(call for call in calls if undo_until(log.state, call) <= now)
 
     async def _tidy(self, log: ThreadLog, view: View) -> bool:
         """Between two turns: shorten what has grown long, before the next words come. Whether anything changed."""

@@ -182,7 +182,13 @@ class Database:
 
     def __init__(self, url: str, reach: Reach = nothing) -> None:
         self._reach = reach
-        self._engine = _engine(url)
+        try:
+            self._engine = _engine(url)
+        except (exc.ArgumentError, ImportError) as error:
+            raise DatabaseError(
+                f"BOBBIN_DATABASE_URL is not an address of a database: {_first_line(error)}. "
+                "Write sqlite:///path/to/file.db or postgresql+psycopg://user:password@host/name."
+            ) from error
         try:
             _migrate(self._engine)
         except (exc.DatabaseError, sqlite3.DatabaseError) as error:
@@ -210,6 +216,15 @@ class Database:
 
     async def read(self, work: Callable[[Connection], Result]) -> Result:
         return await self._through(self._reads, work)
+
+    async def check_writable(self) -> None:
+        """Raises ``DatabaseError`` if what is stored may only be read. Changes nothing."""
+        try:
+            await self.write(
+                lambda connection: connection.execute(sa.update(threads).where(sa.false()).values(open=True))
+            )
+        except exc.DatabaseError as error:
+            raise DatabaseError(f"the database cannot be written: {_first_line(error)}") from error
 
     async def _through(self, lane: _SingleWriter | _Pool, work: Callable[[Connection], Result]) -> Result:
         loop = asyncio.get_running_loop()

@@ -96,7 +96,8 @@ def _closing(card: Card) -> list[str]:
 
 def _line(line: Line, locale: str) -> str:
     told = f"`{_code(label(line.call))}`"
-    note = line.note
+    first, _, rest = line.note.partition(" · ")
+    note = rest if rest and first in label(line.call) else line.note  # said once is enough
     match line.state:
         case "waiting":
             note = say("card.needs_yes", locale)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -34,6 +35,7 @@ METADATA = "bobbin_post"
 SEEDS: dict[Gesture, str] = {"approve": "white_check_mark", "refuse": "x", "grant": "repeat"}
 POST_TRIES = 5
 
+_MENTION = re.compile(r"<@([UW][A-Z0-9]+)>")
 _TOO_MUCH = {
     "invalid_blocks",
     "invalid_blocks_format",
@@ -220,7 +222,8 @@ class SlackSurface:
 
     async def whisper(self, thread: ThreadKey, person: str, markdown: str) -> None:
         place = spot(thread)
-        text = answer_messages(markdown, frozenset())[0].texts[0]
+        named = frozenset(_MENTION.findall(markdown))  # our own words, and only one person is notified by them
+        text = answer_messages(markdown, named)[0].texts[0]
         try:
             await self.gateway.write(
                 "chat.postEphemeral", channel=place.channel, user=person, thread_ts=place.ts, text=text

@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 
 from bot.agent import Agent
 from bot.approvals import Rules
+from bot.compactor import Compactor
 from bot.model import ModelEvent, Request, TextGrew
 from bot.surface import Answer, Body, Notice, PostKey, Standing
 from bot.surface import Request as Asked
@@ -67,6 +68,9 @@ class Chat:
 
     async def person(self, person: str) -> tuple[Person, Standing]:
         return self.people.get(person, (Person(id=person, name=person), "unknown"))
+
+    async def reactions(self, message: MessageId) -> list[tuple[Gesture, str]]:
+        return []
 
     async def group(self, group: str) -> frozenset[str]:
         return self.groups.get(group, frozenset())
@@ -216,7 +220,9 @@ class World:
         )
         nothing: Any = None
         logs, inbox = Logs(self.database, lambda: self.now), Inbox(self.database, lambda: self.now)
-        self.turns = Turns(logs, inbox, self.chat, agent, nothing, self.grant_seconds, lambda: self.now)
+        self.turns = Turns(
+            logs, inbox, self.chat, agent, Compactor(agent), nothing, self.grant_seconds, lambda: self.now
+        )
 
     async def put(self, inbound: Inbound) -> None:
         number = f"{self.thread}/{next(self._events)}"

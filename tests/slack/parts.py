@@ -14,7 +14,9 @@ from slack_sdk.web.async_client import AsyncWebClient
 from bot.demo.server import Running, serve
 from bot.demo.values import BOT, BOT_USER, TEAM, Call, Json, Timing
 from bot.demo.workspace import ANA, Workspace
+from bot.secrets import Mask
 from bot.slack.chat import SlackChat
+from bot.slack.directory import Directory
 from bot.slack.editor import Editor
 from bot.slack.gateway import Gateway
 from bot.slack.ids import Spot
@@ -67,11 +69,14 @@ async def edge_of(running: Running) -> AsyncGenerator[Edge]:
     async def sleep(seconds: float) -> None:
         slept.append(seconds)
 
-    gateway = Gateway(client, Pacer(time.monotonic, dict(QUICK)), sleep)
+    gateway = Gateway(client, Pacer(time.monotonic, dict(QUICK)), sleep=sleep)
     people = People(gateway, OWN, lambda: now[0])
     reader = Reader(gateway, people, OWN, 40_000)
-    surface = SlackSurface(gateway, people, reader, Editor(gateway, interval=0.02), time.time)
-    yield Edge(running, client, gateway, people, reader, surface, SlackChat(gateway, people, reader), now, slept)
+    directory = Directory(gateway, people)
+    surface = SlackSurface(gateway, directory, reader, Editor(gateway, interval=0.02), time.time, Mask())
+    yield Edge(
+        running, client, gateway, people, reader, surface, SlackChat(gateway, people, reader, directory), now, slept
+    )
     await surface.editor.settle()
 
 
