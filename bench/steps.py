@@ -19,7 +19,7 @@ from bench.loops import MODEL, BareLog, Instant, Ours, sdk_turn
 from bot.claude import Claude
 
 SHORT, LONG = 10, 100
-ROUNDS = 15
+ROUNDS = 10
 CONCURRENT = 8
 
 Turn = Callable[[int], Awaitable[object]]
@@ -61,7 +61,7 @@ async def _over_sdk(url: str) -> list[Figure]:
             "sdk": lambda steps: sdk_turn(client, f"steps={steps}"),
             "ours": lambda steps: ours.turn(f"t{next(threads)}", f"steps={steps}"),
         }
-        short, long = await rounds(loops, SHORT, ROUNDS * 2), await rounds(loops, LONG, max(3, ROUNDS // 3))
+        short, long = await rounds(loops, SHORT, ROUNDS * 2), await rounds(loops, LONG, 3)
         ours.database.close()
     await client.close()
     beyond = {name: paired(cost["ours"].cpu, cost["sdk"].cpu, lambda a, b: a - b) for name, cost in _named(short, long)}
@@ -94,7 +94,7 @@ async def _without_sdk() -> list[Figure]:
             bare.turn(steps)
 
         found = await rounds({"bare": bare_turn, "ours": lambda _: ours.turn(f"t{next(threads)}", "go")}, SHORT, ROUNDS)
-        grown = await rounds({"ours": lambda _: long.turn(f"t{next(threads)}", "go")}, LONG, max(3, ROUNDS // 3))
+        grown = await rounds({"ours": lambda _: long.turn(f"t{next(threads)}", "go")}, LONG, 3)
         for one in (ours.database, long.database, bare):
             one.close()
     mine, bottom = found["ours"], found["bare"]
@@ -113,7 +113,7 @@ async def _throughput(url: str) -> list[Figure]:
     per_second = list[float]()
     with TemporaryDirectory() as folder:
         ours, threads = Ours.over(Path(folder), Claude(client, MODEL)), count()
-        for _ in range(5):
+        for _ in range(3):
             gc.collect()
             cpu = time.process_time()
             await asyncio.gather(*(_turns(ours, threads, 4) for _ in range(CONCURRENT)))
