@@ -18,7 +18,7 @@ from typing import Any, TypeVar
 
 import sqlalchemy as sa
 from sqlalchemy import event, exc
-from sqlalchemy.dialects import postgresql, sqlite
+from sqlalchemy.dialects import sqlite
 from sqlalchemy.engine import URL, Connection, Engine, make_url
 
 from memory.failpoints import Reach, nothing
@@ -88,10 +88,13 @@ spend = sa.Table(
 )
 
 
-def insert_if_new(connection: Connection, table: sa.Table) -> sqlite.Insert | postgresql.Insert:
+def insert_if_new(connection: Connection, table: sa.Table) -> sa.Insert:
     """An insert that does nothing when the key is there already, also when another transaction has just made it."""
-    insert = sqlite.insert(table) if connection.dialect.name == "sqlite" else postgresql.insert(table)
-    return insert.on_conflict_do_nothing()
+    if connection.dialect.name == "sqlite":
+        return sqlite.insert(table).on_conflict_do_nothing()
+    from sqlalchemy.dialects import postgresql  # noqa: PLC0415 - 2 MB that only this database needs
+
+    return postgresql.insert(table).on_conflict_do_nothing()
 
 
 _WRITES = {"bobbin_writes": True}
