@@ -74,7 +74,7 @@ class Turns:
         while True:
             for stored in await self._mail.take(log):
                 view.tell(Recorded(stored))
-            view.begin()
+            await view.begin()
             match next_step(log.state):
                 case Rest():
                     await self.logs.close(log.key)
@@ -123,7 +123,7 @@ class Turns:
 
     async def _interruptibly(self, log: ThreadLog, step: Coroutine[None, None, None]) -> None:
         """Run a step; a stop that arrives meanwhile ends it, other news is marked as seen and waits."""
-        task, news = asyncio.ensure_future(step), self._news[log.key]
+        task, news, stopping = asyncio.ensure_future(step), self._news[log.key], False
         try:
             while not task.done():
                 waiter = asyncio.ensure_future(news.wait())
@@ -131,8 +131,8 @@ class Turns:
                 waiter.cancel()
                 if news.is_set() and not task.done():
                     news.clear()
-                    if await self._must_stop(log):
-                        task.cancel()
+                    if not stopping and await self._must_stop(log):
+                        stopping = task.cancel()  # once: a second time would cut off what is being seen through
         finally:
             if not task.done():
                 task.cancel()
