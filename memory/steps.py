@@ -173,7 +173,7 @@ class ThreadState:
                 self.approvals[call_id] = Approval(record, seq)
                 self._due(seq, "approval")
             case ApprovalGiven():
-                self._decided(record)
+                self._decided(record, stored.at)
             case Noted(reason=reason):
                 self.turn.notes.append(reason)
                 if reason in ("limit", "loop"):
@@ -250,10 +250,12 @@ class ThreadState:
         turn.stale = turn.stale + 1 if news in turn.seen and effect is None else 0
         turn.seen.add(news)
 
-    def _decided(self, given: ApprovalGiven) -> None:
-        """The first verdict counts; one on other bytes than were asked for counts for nothing."""
+    def _decided(self, given: ApprovalGiven, at: float) -> None:
+        """The first verdict counts; one on other bytes than were asked for, or a yes too late, counts for nothing."""
         approval = self.approvals.get(given.call_id)
         if approval is None or approval.ended or approval.given or given.digest != approval.asked.digest:
+            return
+        if given.verdict == "approved" and at > approval.asked.expires_at:
             return
         approval.given = given
         self._due(approval.seq, "approval")
