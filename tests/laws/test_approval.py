@@ -56,9 +56,15 @@ class Approvals(RuleBasedStateMachine):
     def reply(self, who: str, words: str) -> None:
         self._do(self.world.say(who, words))
 
-    @rule(who=people, gesture=st.sampled_from(["approve", "approve", "refuse", "stop"]), which=st.integers(0, 3))
-    def react(self, who: str, gesture: Gesture, which: int) -> None:
-        """On any request that was ever shown, the newest first."""
+    @rule(
+        who=people,
+        gesture=st.sampled_from(["approve", "approve", "refuse", "stop"]),
+        which=st.sampled_from([0, 0, 0, 1, 3]),
+        late=st.booleans(),
+    )
+    def react(self, who: str, gesture: Gesture, which: int, late: bool) -> None:
+        """On any request that was ever shown, the newest first. ``late``: when nobody has noticed that it expired."""
+        self.world.clock.now += 25 * HOUR if late else 0
         shown = [m for m, one in self.world.surface.messages.items() if one.key.kind == "approval"]
         self._do(self.world.gesture(who, gesture, shown[-1 - which] if which < len(shown) else None))
 
@@ -126,3 +132,19 @@ class Approvals(RuleBasedStateMachine):
 
 TestApprovals = Approvals.TestCase
 TestApprovals.settings = settings(stateful_step_count=20)
+
+
+async def test_a_yes_that_comes_too_late_runs_nothing():
+    """Even if it is found before anybody has noticed that the time is over: after a night without the program."""
+    with scratch() as folder:
+        async with World(folder, [Line("", (("post", "x"),)), Line("nobody decided")]) as world:
+            await world.say(ANA.id, "do it")
+            await world.settle()
+            world.clock.now += 25 * HOUR
+            await world.gesture(ANA.id, "approve")
+            await world.settle()
+            await check_at_rest(world)
+            assert world.ledger.done == []
+            verdicts = [s.record.verdict for s in world.log.records if isinstance(s.record, ApprovalGiven)]
+            assert verdicts[-1] == "expired"
+            assert len(world.surface.of_kind("answer")) == 1
