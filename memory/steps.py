@@ -198,7 +198,7 @@ class ThreadState:
                 self.approvals[call_id] = Approval(record, seq)
                 self._due(seq, "approval")
             case ApprovalGiven():
-                self._decided(record)
+                self._decided(record, stored.at)
             case Granted():
                 self.grants.append(record)
             case Noted(reason=reason):
@@ -295,10 +295,12 @@ class ThreadState:
         turn.stale = turn.stale + 1 if news in turn.seen and effect is None else 0
         turn.seen.add(news)
 
-    def _decided(self, given: ApprovalGiven) -> None:
-        """The first verdict counts; one on other bytes than were asked for counts for nothing."""
+    def _decided(self, given: ApprovalGiven, at: float) -> None:
+        """The first verdict counts; one on other bytes than were asked for, or a yes too late, counts for nothing."""
         approval = self.approvals.get(given.call_id)
         if approval is None or approval.ended or given.digest != approval.asked.digest:
+            return
+        if given.verdict == "approved" and at > approval.asked.expires_at:
             return
         person = given.by.id if given.by else ""
         if given.verdict == "withdrawn":

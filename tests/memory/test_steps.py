@@ -18,6 +18,7 @@ from memory.records import (
     Record,
     Stopped,
     StopReason,
+    Stored,
     Unbound,
     Verdict,
 )
@@ -140,6 +141,14 @@ def test_a_verdict_on_other_bytes_counts_for_nothing():
     assert step(*ASKED, other, given(POST, "refused"), posted(3, "approval", final=True)) == Refuse(
         POST, "not_run", "refused"
     )
+
+
+@pytest.mark.parametrize(("at", "counts"), [(9.9, True), (10.0, True), (10.1, False)])
+def test_a_yes_counts_until_the_request_expires(at: float, counts: bool):
+    now = state(said(), says("", POST), asked(POST, 10.0), posted(3, "approval"))
+    now.take(Stored(5, at, given(POST)))
+    assert (now.approvals[POST.id].given is not None) is counts
+    assert isinstance(next_step(now), Deliver if counts else Wait)
 
 
 def test_a_verdict_on_a_call_that_nobody_asked_about_counts_for_nothing():
