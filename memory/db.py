@@ -182,7 +182,13 @@ class Database:
 
     def __init__(self, url: str, reach: Reach = nothing) -> None:
         self._reach = reach
-        self._engine = _engine(url)
+        try:
+            self._engine = _engine(url)
+        except (exc.ArgumentError, ImportError, OSError, ValueError) as error:
+            raise DatabaseError(
+                f"BOBBIN_DATABASE_URL names no database that can be used: {_first_line(error)}. Leave it out for "
+                "SQLite in BOBBIN_DATA_DIR, or write postgresql+psycopg://user:password@host/name."
+            ) from error
         try:
             _migrate(self._engine)
         except (exc.DatabaseError, sqlite3.DatabaseError) as error:
