@@ -35,6 +35,8 @@ WRONG: dict[str, tuple[dict[str, str], str]] = {
     "nobody at Slack's address": ({"SLACK_API_URL": "http://127.0.0.1:9/api/"}, "Slack cannot be reached"),
     "no database": ({"BOBBIN_DATABASE_URL": "postgresql+psycopg://u:p4ssw0rd99@127.0.0.1:9/x"}, "cannot be opened"),
     "a database of an unknown kind": ({"BOBBIN_DATABASE_URL": "oracle9://x"}, "BOBBIN_DATABASE_URL"),
+    "a database without its driver": ({"BOBBIN_DATABASE_URL": "mysql://u:p4ssw0rd99@h/x"}, "BOBBIN_DATABASE_URL"),
+    "no address at all": ({"BOBBIN_DATABASE_URL": "the usual one"}, "BOBBIN_DATABASE_URL"),
     "a folder that is a file": ({"BOBBIN_DATA_DIR": "log.txt"}, "BOBBIN_DATA_DIR"),
     "a value that does not fit": ({"BOBBIN_STEPS": "many"}, "BOBBIN_STEPS"),
 }
@@ -74,9 +76,7 @@ async def test_a_second_process_on_the_same_folder_is_refused(place: Town, tmp_p
     await place.end()
 
 
-async def test_the_command_says_that_it_is_ready_serves_its_health_and_ends_cleanly(
-    place: Town, tmp_path: Path
-) -> None:
+async def test_the_command_is_ready_serves_its_health_and_ends_cleanly(place: Town, tmp_path: Path) -> None:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
