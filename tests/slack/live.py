@@ -59,7 +59,7 @@ class Edge:
 
 def edge(client: AsyncWebClient, own: Own, here: ThreadKey, mask: Mask | None = None) -> Edge:
     fast = {method: Rate(1_000, 1) for method in RATES}
-    gateway = Gateway(client, Pacer(time.monotonic, fast), at_once)
+    gateway = Gateway(client, Pacer(time.monotonic, fast), sleep=at_once)
     people = People(gateway, own, time.monotonic)
     reader = Reader(gateway, people, own, 40_000)
     directory = Directory(gateway, people)

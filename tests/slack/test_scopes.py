@@ -22,6 +22,7 @@ METHODS: dict[str, set[str]] = {
     "chat.scheduleMessage": {"chat:write"},
     "chat.getPermalink": set(),
     "reactions.add": {"reactions:write"},
+    "reactions.get": {"reactions:read"},
     "pins.add": {"pins:write"},
     "conversations.info": READ,
     "conversations.list": {"channels:read", "groups:read"},
