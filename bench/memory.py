@@ -25,6 +25,7 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")  # before numpy is loaded
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 import numpy as np
+from sqlalchemy.engine import Connection
 
 from memory.audience import Audience, Scope, Source
 from memory.db import Database, fact_words, facts
@@ -129,9 +130,8 @@ async def quality(memory: Memory, lines: Sequence[dict[str, Any]]) -> None:
     best = [found[0].score for found in noise if found]
     for name, floor in (("told unasked", OFFERED), ("asked for", ASKED)):
         lost = sum(one.score < floor for one in asked) / len(asked)
-        print(
-            f"floor {floor} ({name}): answers lost {lost:.3f}, small talk answered {np.mean(np.array(best) >= floor):.3f}"
-        )
+        talked = np.mean(np.array(best) >= floor)
+        print(f"floor {floor} ({name}): answers lost {lost:.3f}, small talk answered {talked:.3f}")
     told = sum(one.told for one in asked) / len(asked)
     print(f"told unasked among 6 notes: {told:.3f}")
 
@@ -180,7 +180,7 @@ def audience(workspace: str) -> Audience:
 async def ready(memory: Memory) -> None:
     """Until every fact has its vector and the index is up to date."""
     memory.vectors.begin()
-    while memory.vectors.index is None or await memory.facts.without_vector(memory.vectors.name):
+    while memory.vectors.index is None or await memory.facts.without_vector(memory.vectors.name):  # noqa: ASYNC110
         await asyncio.sleep(0.05)
 
 
@@ -226,9 +226,7 @@ async def fill(memory: Memory, real: Sequence[dict[str, Any]], count: int) -> No
             text = f"{texts[int(base)][:60]} item{i}"
             rows.append(_row(i, text, packed(vector), embedder.name))
             found += [{"workspace": "all", "word": word, "fact": i} for word in words(text)]
-        await memory.facts.database.write(
-            lambda c, r=rows, f=found: (c.execute(facts.insert(), r), c.execute(fact_words.insert(), f)) and None
-        )
+        await memory.facts.database.write(partial(_insert, rows, found))
 
 
 def _insert(rows: list[dict[str, Any]], found: list[dict[str, Any]], connection: Connection) -> None:
