@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Literal
 
-from bot.approvals import Rules, approvers
+from bot.approvals import Rules, approvers, too_few
 from bot.budget import Limits, looping, next_midnight, reached, warning
 from bot.events import AgentEvent, Asking, CallFinished, CallStarted, Recorded, Thought, Waiting, Wrote
 from bot.model import (
@@ -27,8 +27,11 @@ from bot.model import (
     StaleThinking,
     TextGrew,
     ThoughtGrew,
+    TooLong,
 )
 from bot.prompts import NOTES
+from memory.context import Context
+from memory.failpoints import Reach, nothing
 from memory.log import ThreadLog, keep_whole
 from memory.records import (
     ApprovalAsked,
@@ -43,7 +46,7 @@ from memory.records import (
     digest,
 )
 from memory.spend import Spend, spending
-from memory.steps import GiveUp, Refuse, RunCalls, covered
+from memory.steps import GiveUp, Refuse, RunCalls, ThreadState, covered
 from memory.types import CallId, Opaque, Person, Thinking, ToolCall
 from tools.base import Effect, ToolContext
 from tools.policy import Decision, Policy, decide
@@ -92,6 +95,7 @@ class Agent:
     patience: Patience = field(default_factory=Patience)
     max_output: int = 16_000
     sleep: Callable[[float], Awaitable[object]] = asyncio.sleep
+    reach: Reach = nothing
 
     @property
     def frame(self) -> str:
@@ -102,7 +106,10 @@ class Agent:
     # -- asking the model ------------------------------------------------------------------------
 
     async def ask(self, log: ThreadLog, scene: Scene) -> None:
-        """Ask the model once, and write down what it said or why it could not be asked."""
+        """Ask the model once, and write down what it said or why it could not be asked.
+
+        Raises ``TooLong`` when the conversation does not fit.
+        """
         now, turn = log.clock(), log.state.turn
         if turn.closing is None and (note := self._limit(log, now)) is not None:
             await self._append(log, scene, note)
@@ -115,7 +122,9 @@ class Agent:
         if log.state.frame != self.frame:
             await self._append(log, scene, Framed(digest=self.frame))
         try:
-            said = await self._ask_patiently(log, scene)
+            said = await self.question(log, scene, log.context)
+        except TooLong:
+            raise  # the one who called can shorten the conversation
         except StaleThinking as error:
             await self._append(log, scene, _unbind(log, error))
         except Misconfigured as error:
@@ -136,11 +145,13 @@ class Agent:
         cap = self.limits.daily_dollars
         return bool(cap) and await self.spend.today(now, requester.id) >= cap
 
-    async def _ask_patiently(self, log: ThreadLog, scene: Scene) -> ModelSaid:
-        request = Request(log.key, self.system, self.tools, log.context, self.model_name, self.max_output)
+    async def question(self, log: ThreadLog, scene: Scene, context: Context) -> ModelSaid:
+        """Put a question to the model, waiting while it is busy. Raises ``ModelError``; writes down only costs."""
+        request = Request(log.key, self.system, self.tools, context, self.model_name, self.max_output)
         attempt = 0
         while True:
             scene.emit(Asking())
+            self.reach("model.before")
             try:
                 said = await self._stream(request, scene)
             except Busy as error:
@@ -151,6 +162,7 @@ class Agent:
                 scene.emit(Waiting(seconds, str(error)))
                 await self.sleep(seconds)
                 continue
+            self.reach("model.after")
             if said.stop == "length" and request.max_output == self.max_output:
                 await self._append(log, scene, said.model_copy(update={"kept": False}))
                 request = replace(request, max_output=self.max_output * 3)
@@ -212,12 +224,12 @@ class Agent:
         self, log: ThreadLog, call: ToolCall, scene: Scene, *, approved: bool
     ) -> Literal["read"] | Allowance | ToolEnded | ApprovalAsked:
         """What becomes of a call: it is read, it may change something by an allowance, or it is answered or asked."""
-        if approved:
+        state, effect, name = log.state, self._effect(call), digest(call)
+        decision = decide(self.policy, call.name, effect, place=scene.place, tainted=state.tainted)
+        if approved and decision is not Decision.REFUSE and not _made_since(state, call.id, name):
             return "approval"
         if (problem := self.tools.problem(call)) is not None:
             return self._ended(log, call, Ran(problem, "failed"))
-        state, effect, name = log.state, self._effect(call), digest(call)
-        decision = decide(self.policy, call.name, effect, place=scene.place, tainted=state.tainted)
         if decision is Decision.REFUSE:
             why = failure(call, "forbidden", f"{call.name} is switched off here.", hint="Say so; do not try it again.")
             return ToolEnded(result=why, outcome="not_run")
@@ -235,21 +247,27 @@ class Agent:
         tool = self.tools.get(call.name)
         return tool.effect if tool else Effect.READ
 
-    def _asking(self, log: ThreadLog, call: ToolCall, *, again: bool = False) -> ApprovalAsked:
+    def _asking(self, log: ThreadLog, call: ToolCall, *, again: bool = False) -> ApprovalAsked | ToolEnded:
         requester, tool = log.state.turn.requester, self.tools.get(call.name)
         assert requester is not None, "a turn begins with somebody's words"
         assert tool is not None, "unknown tools are answered before anybody is asked"
         rule = self.rules.rule(call.name)
-        resource = {name: call.arguments[name] for name in tool.resource if name in call.arguments}
+        who = approvers(rule, requester.id)
+        if too_few(who, rule.needed):
+            why = failure(call, "nobody_may_approve", NOTES["nobody_may_approve"], hint=f"Rule for {call.name}.")
+            return ToolEnded(result=why, outcome="not_run")
+        resource = {name: call.arguments.get(name) for name in tool.resource}
+        # What cannot be undone, and what several people must agree on, is asked for each time.
+        alone = tool.effect is Effect.DESTROY or rule.needed > 1
         return ApprovalAsked(
             call_id=call.id,
             digest=digest(call),
             requester=requester,
-            approvers=approvers(rule, requester.id),
+            approvers=who,
             needed=rule.needed,
             expires_at=log.clock() + self.rules.seconds,
             again=again,
-            resource=None if not resource or again or log.state.tainted or tool.effect is Effect.DESTROY else resource,
+            resource=None if not resource or again or alone or log.state.tainted else resource,
         )
 
     async def _run_reads(self, log: ThreadLog, scene: Scene, calls: list[ToolCall]) -> None:
@@ -291,7 +309,7 @@ class Agent:
         return ToolEnded(
             result=ran.result,
             outcome=ran.outcome,
-            handle=_handle(log, call) if ran.whole is not None else "",
+            handle=_handle(log, call),
             warning="" if polling else warning(times, turn.stale + ((call.name, ran.result.text) in turn.seen)),
             counted=not polling,
         )
@@ -318,6 +336,12 @@ class Agent:
 def _handle(log: ThreadLog, call: ToolCall) -> str:
     """The name of a result that stays the same for ever: r and the number of the call in its thread."""
     return f"r{log.state.ordinals.get(call.id, log.state.calls_made)}"
+
+
+def _made_since(state: ThreadState, call_id: CallId, name: str) -> bool:
+    """Whether the same change was made after it was asked for here: the yes was to making it once."""
+    approval = state.approval_of(call_id)
+    return approval is not None and not approval.asked.again and name in state.writes
 
 
 def _unbind(log: ThreadLog, error: StaleThinking) -> Record:

@@ -20,6 +20,7 @@ from bot.agent import Agent, Patience
 from bot.approvals import Rules
 from bot.budget import Limits
 from bot.clients import identify, make_model, slack_client
+from bot.compactor import Compactor
 from bot.config import ConfigurationError, Settings
 from bot.dispatcher import InProcessDispatcher
 from bot.health import Counters, Server, operator_app, server
@@ -35,9 +36,12 @@ from bot.slack.inbound import Own
 from bot.slack.pacer import Pacer
 from bot.slack.people import People
 from bot.slack.reader import Reader
+from bot.slack.sockets import PING, Sockets
 from bot.slack.surface import SlackSurface
 from bot.turns import Turns
+from memory.compaction import Marks
 from memory.db import Database, DatabaseError
+from memory.failpoints import FailPoint, Reach, nothing
 from memory.inbox import Inbox
 from memory.log import Logs
 from memory.spend import Spend
@@ -51,7 +55,7 @@ from tools.slack_read import SLACK_READ_TOOLS
 from tools.slack_write import SLACK_WRITE_TOOLS
 from tools.web import web_tools
 
-GRACE = 8.0
+GRACE = 7.0
 """Seconds that a stop waits for turns; what is not done by then goes on at the next start."""
 
 
@@ -79,29 +83,32 @@ async def run(settings: Settings) -> None:
     async with AsyncExitStack() as stack:
         lock = _lock(settings)
         stack.callback(lock.release)
-        database = _open_database(settings)
+        reach = FailPoint(settings.failpoint).reach if settings.failpoint else nothing
+        database = _open_database(settings, reach)
         stack.callback(database.close)
         client = slack_client(settings)
         own = await identify(client)
-        parts = build(settings, database, client, own)
-        web, handlers = await _listen(settings, parts, stack)
+        parts = build(settings, database, client, own, reach)
+        web, sockets = await listen(settings, parts, stack)
         await parts.inbox.purge()
         await parts.dispatcher.start(await parts.inbox.open_threads())
-        for handler in handlers:
-            await handler.connect_async()  # pyright: ignore[reportUnknownMemberType] - untyped in Bolt
-        print("bobbin ready", flush=True)
-        structlog.get_logger().info("ready", action="ready", team=own.team, mode=settings.mode)
-        await stop.wait()
+        stopped, opened = asyncio.create_task(stop.wait()), asyncio.create_task(sockets.open())
+        await asyncio.wait({stopped, opened}, return_when=asyncio.FIRST_COMPLETED)
+        if not stop.is_set():
+            opened.result()
+            print("bobbin ready", flush=True)
+            structlog.get_logger().info("ready", action="ready", team=own.team, mode=settings.mode)
+        await stopped
+        opened.cancel()
         structlog.get_logger().info("stopping", action="stopping", busy=parts.dispatcher.busy)
-        for handler in handlers:
-            await handler.close_async()
+        await sockets.close()
         await parts.dispatcher.stop(GRACE)
         web.should_exit = True
 
 
-def build(settings: Settings, database: Database, client: AsyncWebClient, own: Own) -> Parts:
+def build(settings: Settings, database: Database, client: AsyncWebClient, own: Own, reach: Reach = nothing) -> Parts:
     """Wire everything together; nothing is started yet."""
-    gateway = Gateway(client, Pacer(time.monotonic))
+    gateway = Gateway(client, Pacer(time.monotonic), reach)
     people = People(gateway, own, time.monotonic)
     reader = Reader(gateway, people, own, settings.message_characters)
     directory = Directory(gateway, people)
@@ -116,7 +123,7 @@ def build(settings: Settings, database: Database, client: AsyncWebClient, own: O
                 *SLACK_READ_TOOLS,
                 *SLACK_WRITE_TOOLS,
                 *web_tools(PageFetcher()),
-                *history_tools(logs.whole_result),
+                *history_tools(logs.whole_result, logs.search),
             ]
         ),
         system=SYSTEM,
@@ -134,12 +141,27 @@ def build(settings: Settings, database: Database, client: AsyncWebClient, own: O
         rules=Rules(settings.approval_rules, settings.approval_hours * 3600, settings.undo_seconds),
         patience=Patience(attempts=settings.model_attempts, longest=settings.model_wait),
         max_output=settings.max_output,
+        reach=reach,
     )
     chat = SlackChat(gateway, people, reader, directory)
-    turns = Turns(logs, inbox, surface, agent, chat, settings.grant_minutes * 60)
+    compactor = Compactor(agent, marks(settings))
+    turns = Turns(logs, inbox, surface, agent, compactor, chat, settings.grant_minutes * 60)
     dispatcher = InProcessDispatcher(turns.advance, turns.interrupt, time.time)
     door = Door(inbox, logs, own, dispatcher.wake, settings.follow, frozenset(settings.shared_channels))
     return Parts(database, inbox, dispatcher, door, surface, client, Counters())
+
+
+def marks(settings: Settings) -> Marks:
+    return Marks(
+        clear_at=settings.clear_at,
+        clear_to=settings.clear_to,
+        clear_gain=settings.clear_gain,
+        summarize_at=settings.summarize_at,
+        summarize_hard=settings.summarize_hard,
+        summary=settings.summary_tokens,
+        words=settings.words_tokens,
+        pinned=frozenset(settings.pinned_tools),
+    )
 
 
 def _lock(settings: Settings) -> FolderLock:
@@ -153,24 +175,26 @@ def _lock(settings: Settings) -> FolderLock:
         ) from error
 
 
-def _open_database(settings: Settings) -> Database:
+def _open_database(settings: Settings, reach: Reach) -> Database:
     try:
-        return Database(settings.database)
+        return Database(settings.database, reach)
     except DatabaseError as error:
         raise ConfigurationError(str(error)) from error
 
 
-async def _listen(
-    settings: Settings, parts: Parts, stack: AsyncExitStack
-) -> tuple[Server, list[AsyncSocketModeHandler]]:
-    """The operators' page, and either sockets or an address for Slack on the same port."""
+async def listen(
+    settings: Settings, parts: Parts, stack: AsyncExitStack, ping_interval: float = PING
+) -> tuple[Server, Sockets]:
+    """The operators' page, and either sockets (to be opened) or an address for Slack on the same port."""
     bolt = parts.door.app(parts.client, settings.slack_signing_secret.get_secret_value())
-    handlers = list[AsyncSocketModeHandler]()
+    token = settings.slack_app_token.get_secret_value()
+    sockets = Sockets(
+        lambda: AsyncSocketModeHandler(bolt, token, ping_interval=ping_interval),
+        settings.sockets if settings.mode == "socket" else 0,
+        ping_interval,
+    )
     routes = list[Route]()
-    if settings.mode == "socket":
-        token = settings.slack_app_token.get_secret_value()
-        handlers = [AsyncSocketModeHandler(bolt, token, ping_interval=5) for _ in range(settings.sockets)]
-    else:
+    if settings.mode == "http":
         inner = AsyncSlackRequestHandler(bolt)
 
         async def slack(request: Request) -> Response:
@@ -179,10 +203,8 @@ async def _listen(
         routes = [Route("/slack/events", slack, methods=["POST"])]
 
     async def checks() -> dict[str, str]:
-        connected = [await handler.client.is_connected() for handler in handlers]
-        slack_state = (
-            "ok" if all(connected) else f"{connected.count(False)} of {len(connected)} sockets are not connected"
-        )
+        deaf = sockets.deaf
+        slack_state = f"{deaf} of {sockets.count} sockets hear nothing" if deaf else "ok"
         return {"database": await _database_state(parts.database), "slack": slack_state}
 
     def metrics() -> str:
@@ -196,7 +218,7 @@ async def _listen(
         if serving.done():
             serving.result()
         await asyncio.sleep(0.01)
-    return web, handlers
+    return web, sockets
 
 
 async def _serve(web: Server, settings: Settings) -> None:

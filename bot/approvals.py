@@ -44,6 +44,11 @@ def approvers(rule: ApprovalRule, requester: str) -> tuple[str, ...]:
     return named if rule.approvers else (requester,)
 
 
+def too_few(who: Sequence[str], needed: int) -> bool:
+    """Whether these people can never be enough. A group may hold enough of them."""
+    return len(set(who)) < needed and not any(is_group(one) for one in who)
+
+
 def is_group(approver: str) -> bool:
     """Whether an approver is a user group rather than a person."""
     return approver.startswith("S")
@@ -118,3 +123,12 @@ def decision(words: str) -> Decision | None:
 def is_stop(words: str) -> bool:
     """Whether a message is nothing but the wish to stop."""
     return words.strip().strip("!.。！").strip().lower() in _STOP
+
+
+_COMPACT = re.compile(r"(?:/?compact|压缩)(?:\s+(?P<focus>.+))?", re.IGNORECASE | re.DOTALL)
+
+
+def compaction_focus(words: str) -> str | None:
+    """What a message that is nothing but the wish to shorten the conversation wants kept; None for other words."""
+    match = _COMPACT.fullmatch(words.strip())
+    return None if match is None else (match["focus"] or "").strip()

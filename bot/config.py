@@ -89,6 +89,7 @@ class Settings(BaseSettings):
     slack_mode: Literal["auto", "socket", "http"] = "auto"
     sockets: int = Field(default=2, ge=1, le=10)
     log_format: Literal["console", "json"] = "console"
+    failpoint: str = Field(default="", pattern=r"^$|^[\w.]+(@\d+)?$")
     log_level: Literal["debug", "info", "warning", "error"] = "info"
 
     follow: Literal["own", "all", "mention"] = "own"
@@ -101,6 +102,15 @@ class Settings(BaseSettings):
     dollars: float = Field(default=2.0, ge=0)
     seconds: float = Field(default=900, ge=0)
     daily_dollars: float = Field(default=20.0, ge=0)
+
+    clear_at: int = Field(default=60_000, ge=0)
+    clear_to: int = Field(default=12_000, ge=0)
+    clear_gain: int = Field(default=20_000, ge=0)
+    summarize_at: int = Field(default=120_000, ge=0)
+    summarize_hard: int = Field(default=160_000, ge=0)
+    summary_tokens: int = Field(default=4_000, ge=500)
+    words_tokens: int = Field(default=24_000, ge=1_000)
+    pinned_tools: Words = ()
 
     approval_hours: float = Field(default=24, gt=0)
     approval_rules: dict[str, ApprovalRule] = Field(default_factory=dict[str, ApprovalRule])
@@ -204,5 +214,7 @@ def load_settings() -> Settings:
 
 def _problem(item: Any) -> str:
     name = str(item["loc"][0]) if item["loc"] else "settings"
-    shown = name.upper() if name.lower().startswith(("slack_", "anthropic_")) else f"BOBBIN_{name.upper()}"
+    setting = Settings.model_fields.get(name.lower())
+    plain = setting is not None and setting.validation_alias is not None
+    shown = name.upper() if plain else f"BOBBIN_{name.upper()}"
     return f"{shown}: {item['msg']}. Correct it in the environment or in bobbin.toml; the README lists all settings."

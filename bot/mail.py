@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 
-from bot.approvals import Decision, Refused, Rules, authorize, decision, is_group, is_stop, named
+from bot.approvals import Decision, Refused, Rules, authorize, compaction_focus, decision, is_group, is_stop, named
 from bot.catalog import say
 from bot.surface import Surface
 from memory.inbox import Deleted, Edited, Gestured, Inbound, Inbox, Said, Waiting, taken
@@ -18,9 +18,13 @@ from memory.log import ThreadLog
 from memory.records import (
     ApprovalAsked,
     ApprovalGiven,
+    Compacted,
+    CompactionAsked,
+    CompactionSkipped,
     Granted,
     MessageDeleted,
     MessageEdited,
+    ModelSaid,
     Record,
     Stopped,
     Stored,
@@ -69,6 +73,8 @@ class Mail:
         pending = undecided(log)
         if is_stop(said.words):
             return await self._stop(log, heard.author)
+        if not pending and (focus := compaction_focus(said.words)) is not None:
+            return await self._compact(log, heard.author, focus)
         if pending and (verdict := decision(said.words)) is not None:
             return await self._decided_by_words(log, said, heard, verdict)
         records = list[Record]()
@@ -84,12 +90,19 @@ class Mail:
         if len(pending) > 1 and approve:
             await self.surface.whisper(log.key, said.author, say("whisper.several", heard.author.locale))
             return ()
-        if said.at + CLOCKS_APART < _asked_at(log, pending[0]):
+        if _older_than_the_question(log, said, pending[0]):
             return [heard]
         records = list[Record]()
         for approval in pending:
             records += await self._verdict(log, approval, said.author, approve=approve, reason=decided.reason)
         return records
+
+    async def _compact(self, log: ThreadLog, by: Person, focus: str) -> Sequence[Record]:
+        """A wish to shorten the conversation; nothing to do if nothing was said since the last time."""
+        if any(isinstance(s.record, UserSaid | ModelSaid) and s.seq > last_compaction(log) for s in log.records):
+            return [CompactionAsked(by=by, focus=focus)]
+        await self.surface.whisper(log.key, by.id, say("whisper.nothing_to_compact", by.locale))
+        return ()
 
     async def _stop(self, log: ThreadLog, by: Person) -> Sequence[Record]:
         if not log.state.turn.over:
@@ -113,9 +126,9 @@ class Mail:
 
     async def _gesture_on_request(self, log: ThreadLog, gestured: Gestured) -> Sequence[Record]:
         approval = _approval_shown_in(log, gestured.message)
-        if approval is None or approval.ended or approval.given is not None:
+        if approval is None or approval not in undecided(log):
             by, standing = await self.surface.person(gestured.author)
-            if standing != "bot" and (gestured.door == "button" or approval is None):
+            if standing != "bot" and not _agrees(gestured, approval):
                 await self.surface.whisper(log.key, by.id, say("whisper.closed", by.locale))
             return ()
         records = await self._verdict(log, approval, gestured.author, approve=gestured.gesture != "refuse")
@@ -125,12 +138,25 @@ class Mail:
             return [*records, Granted(tool=tool, resource=resource, by=by, expires_at=until)]
         return records
 
+    async def missed(self, log: ThreadLog) -> tuple[Stored, ...]:
+        """Verdicts by reactions that were made while no process was listening."""
+        new = list[Stored]()
+        for approval in undecided(log):
+            for message in log.state.posted.get((approval.seq, "approval"), ())[:1]:
+                for gesture, author in await self.surface.reactions(message):
+                    made = Gestured(thread=log.key, message=message, author=author, gesture=gesture)
+                    new.extend(await log.append(*await self._gestured(log, made)))
+        return tuple(new)
+
     async def _taken_back(self, log: ThreadLog, gestured: Gestured) -> Sequence[Record]:
         """A yes whose reaction was removed before the call ran."""
         approval = _approval_shown_in(log, gestured.message)
-        if approval is None or approval.ended or gestured.author not in approval.votes:
+        if approval is None or gestured.author not in approval.votes:
             return ()
         by, _ = await self.surface.person(gestured.author)
+        if approval.ended or approval.asked.call_id in log.state.started:
+            await self.surface.whisper(log.key, by.id, say("whisper.too_late", by.locale))
+            return ()
         return [_verdict(approval, "withdrawn", by)]
 
     async def _verdict(
@@ -223,7 +249,23 @@ def interrupts(log: ThreadLog, inbound: Inbound) -> bool:
 
 def undecided(log: ThreadLog) -> list[Approval]:
     """Requests that still wait for somebody, oldest first."""
-    return [approval for approval in log.state.approvals.values() if approval.given is None and not approval.ended]
+    return [
+        approval
+        for call_id, approval in log.state.approvals.items()
+        if approval.given is None and not approval.ended and call_id not in log.state.halted
+    ]
+
+
+def _agrees(gestured: Gestured, approval: Approval | None) -> bool:
+    """Whether a reaction only says once more what was decided: there is nothing to explain."""
+    if approval is None or approval.given is None or gestured.door == "button":
+        return False
+    return approval.given.verdict == ("refused" if gestured.gesture == "refuse" else "approved")
+
+
+def last_compaction(log: ThreadLog) -> int:
+    """The seq of the last compaction, 0 if there was none."""
+    return max((s.seq for s in log.records if isinstance(s.record, Compacted | CompactionSkipped)), default=0)
 
 
 def _verdict(
@@ -239,8 +281,10 @@ def _who_approved(records: Sequence[Record]) -> Person | None:
     return next((r.by for r in records if isinstance(r, ApprovalGiven) and r.verdict == "approved"), None)
 
 
-def _asked_at(log: ThreadLog, approval: Approval) -> float:
-    return next(stored.at for stored in reversed(log.records) if stored.seq == approval.seq)
+def _older_than_the_question(log: ThreadLog, said: Said, approval: Approval) -> bool:
+    """Whether words came in before the request was shown, or were written before and came in late."""
+    asked_at = next(stored.at for stored in reversed(log.records) if stored.seq == approval.seq)
+    return (approval.seq, "approval") not in log.state.posted or said.at + CLOCKS_APART < asked_at
 
 
 def _approval_shown_in(log: ThreadLog, message: MessageId) -> Approval | None:

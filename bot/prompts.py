@@ -45,6 +45,10 @@ NOTES = {
         "exactly this was done before in this task, so it was not done again. If the person wants it a second time, "
         "call it once more: they will be asked."
     ),
+    "nobody_may_approve": (
+        "This needs the approval of more people than may give it here, so nobody was asked. Say so: an administrator "
+        "has to name more approvers in BOBBIN_APPROVAL_RULES, or another person has to ask for it."
+    ),
     "refused_stopped": "Not run: a person stopped this run.",
     "refused_refused": "Not run: the person refused it. Do not try it in another way.",
     "refused_expired": "Not run: nobody decided in time. Say so; ask again only if the person still wants it.",

@@ -7,20 +7,22 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Coroutine, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 
 import structlog
 
 from bot.agent import Agent, Scene
+from bot.compactor import Compactor
 from bot.events import Recorded
 from bot.mail import Mail, interrupts
+from bot.model import TooLong
 from bot.surface import Surface
 from bot.view import View
 from memory.inbox import Inbox, Said
 from memory.log import Fenced, Logs, ThreadLog
 from memory.records import ApprovalAsked, ApprovalGiven, Briefed, Stopped, UserSaid
-from memory.steps import AskModel, Deliver, GiveUp, Refuse, Rest, RunCalls, ThreadState, Wait, next_step
+from memory.steps import AskModel, Compact, Deliver, GiveUp, Refuse, Rest, RunCalls, ThreadState, Wait, next_step
 from memory.types import CallId, MessageId, ThreadKey, ToolCall, ToolResult
 from tools.base import Chat, ToolContext
 
@@ -34,6 +36,7 @@ class Turns:
     inbox: Inbox
     surface: Surface
     agent: Agent
+    compactor: Compactor
     chat: Chat
     grant_seconds: float = 3_600.0
     clock: Callable[[], float] = field(default=lambda: datetime.now(UTC).timestamp())
@@ -57,6 +60,8 @@ class Turns:
             if failures >= GIVE_UP_AFTER and not log.state.turn.over:
                 await log.append(Stopped(reason="error", detail="internal"))
             try:
+                if log.fresh:
+                    await self._catch_up(log, view)
                 return await self._advance(log, view)
             finally:
                 await view.settle()
@@ -70,6 +75,13 @@ class Turns:
         finally:
             del self._news[thread]
 
+    async def _catch_up(self, log: ThreadLog, view: View) -> None:
+        """What happened to a thread while no process was at work on it."""
+        log.fresh = False
+        if isinstance(next_step(log.state), Wait):
+            for stored in await self._mail.missed(log):
+                view.tell(Recorded(stored))
+
     async def _advance(self, log: ThreadLog, view: View) -> float | None:
         while True:
             for stored in await self._mail.take(log):
@@ -77,33 +89,60 @@ class Turns:
             view.begin()
             match next_step(log.state):
                 case Rest():
-                    await self.logs.close(log.key)
-                    return None
+                    if not await self._tidy(log, view):
+                        await self.logs.close(log.key)
+                        return None
                 case Wait() as wait if wait.until > self.clock():
                     return wait.until
                 case Wait(asked=asked):
                     await self._expire(log, view, asked)
                 case Deliver() as due:
                     await view.deliver(due)
-                case RunCalls() as step if (later := undo_until(log.state, step)) > self.clock():
-                    return later
+                case RunCalls(calls=calls) as step:
+                    now, until = self.clock(), [undo_until(log.state, call) for call in calls]
+                    settled = tuple(call for call, end in zip(calls, until, strict=True) if end <= now)
+                    if not settled:
+                        return min(until)
+                    await self._interruptibly(log, self._step(log, view, replace(step, calls=settled)))
                 case step:
                     await self._interruptibly(log, self._step(log, view, step))
 
-    async def _step(self, log: ThreadLog, view: View, step: AskModel | RunCalls | Refuse | GiveUp) -> None:
+    async def _tidy(self, log: ThreadLog, view: View) -> bool:
+        """Between two turns: shorten what has grown long, before the next words come. Whether anything changed."""
+        before = log.state.last_seq
+        await self._interruptibly(log, self.compactor.tidy(log, self._scene(log, view), mid_turn=False))
+        return log.state.last_seq != before
+
+    def _scene(self, log: ThreadLog, view: View) -> Scene:
         place = self.surface.place(log.key)
-        scene = Scene(view.tell, lambda call_id: self._tool_context(log, call_id), place)
+        return Scene(view.tell, lambda call_id: self._tool_context(log, call_id), place)
+
+    async def _step(self, log: ThreadLog, view: View, step: AskModel | RunCalls | Refuse | Compact | GiveUp) -> None:
+        scene = self._scene(log, view)
         match step:
             case AskModel():
-                if (unread := log.state.turn.unread) is not None:
-                    await self._brief(log, view, unread)
-                await self.agent.ask(log, scene)
+                await self._ask(log, view, scene)
+            case Compact(focus=focus):
+                await self.compactor.compact(log, scene, focus)
             case RunCalls():
                 await self.agent.run_calls(log, step, scene)
             case Refuse():
                 await self.agent.refuse(log, step, scene)
             case GiveUp():
                 await self.agent.give_up(log, step, scene)
+
+    async def _ask(self, log: ThreadLog, view: View, scene: Scene) -> None:
+        if (unread := log.state.turn.unread) is not None:
+            await self._brief(log, view, unread)
+        await self.compactor.tidy(log, scene, mid_turn=True)
+        try:
+            await self.agent.ask(log, scene)
+        except TooLong as error:
+            if not await self.compactor.rescue(log, scene):
+                for stored in await log.append(
+                    Stopped(reason="error", detail=f"the conversation is too long ({error})")
+                ):
+                    view.tell(Recorded(stored))
 
     async def _brief(self, log: ThreadLog, view: View, unread: MessageId) -> None:
         """Let the model read what was said before it came, as the result of a call of our own."""
@@ -164,12 +203,10 @@ class Turns:
         return Mail(self.inbox, self.surface, self.agent.rules, self.grant_seconds)
 
 
-def undo_until(state: ThreadState, step: RunCalls) -> float:
-    """Until when all of these calls can still be taken back, in seconds since 1970; 0 if one may run now."""
-    given = [approval.given for call in step.calls if (approval := state.approvals.get(call.id)) is not None]
-    if len(given) < len(step.calls):
-        return 0.0
-    return min((one.not_before for one in given if one is not None), default=0.0)
+def undo_until(state: ThreadState, call: ToolCall) -> float:
+    """Until when the yes to a call can still be taken back, in seconds since 1970; 0 if there is none."""
+    approval = state.approval_of(call.id)
+    return approval.given.not_before if approval is not None and approval.given is not None else 0.0
 
 
 def last_heard(log: ThreadLog, before: MessageId) -> MessageId | None:

@@ -16,6 +16,8 @@ from memory.records import (
     Briefed,
     Cleared,
     Compacted,
+    CompactionAsked,
+    CompactionSkipped,
     Framed,
     Granted,
     Log,
@@ -86,7 +88,9 @@ class Assembly:
                 self._user(Text(text=f"[Bobbin: message {source} was deleted by its author. Leave it aside.]"))
             case Framed() | Unbound() | Cleared() | Compacted():
                 return not self.messages
-            case ModelSaid() | ToolStarted() | ApprovalAsked() | ApprovalGiven() | Granted() | Stopped() | Posted():
+            case ModelSaid() | ToolStarted() | ApprovalAsked() | ApprovalGiven() | Granted():
+                pass
+            case Stopped() | Posted() | CompactionSkipped() | CompactionAsked():
                 pass
         return True
 
@@ -97,6 +101,10 @@ class Assembly:
             return True
         last = self.messages[-1] if self.messages else None
         return last is not None and last.role == "user" and any(isinstance(part, ToolResult) for part in last.parts)
+
+    @property
+    def has_thinking(self) -> bool:
+        return any(isinstance(part, Thinking) for message in self.messages for part in message.parts)
 
     @property
     def context(self) -> Context:
@@ -164,6 +172,7 @@ def assembly(log: Log) -> Assembly:
     built = Assembly(cleared=cleared, strip_before=strip_before, stale_thinking=stale)
     if cut is not None:
         built.messages.append(Message(role="user", parts=(Text(text=cut.text),)))
+        built.anchors = (0,)
     for stored in kept:
         if not isinstance(stored.record, Framed | Unbound | Cleared | Compacted):
             built.take(stored)
@@ -181,7 +190,7 @@ def _epochs(log: Iterable[Stored]) -> tuple[int, bool]:
                 stale = True
             case Framed() | Cleared() | Compacted():
                 if probe.mid_loop:
-                    stale = True
+                    stale = stale or probe.has_thinking
                 elif probe.messages:
                     strip_before, stale = stored.seq, False
             case _:

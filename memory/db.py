@@ -21,6 +21,8 @@ from alembic.config import Config
 from sqlalchemy import event, exc
 from sqlalchemy.engine import Connection, Engine, make_url
 
+from memory.failpoints import Reach, nothing
+
 Result = TypeVar("Result")
 
 metadata = sa.MetaData()
@@ -228,12 +230,15 @@ class _Pool:
 
 
 class Database:
-    """``url`` in SQLAlchemy's form. Opening creates the file and its folder and migrates the schema.
+    """``url`` in SQLAlchemy's form; ``reach`` is told before and after each commit.
+
+    Opening creates the file and its folder and migrates the schema.
 
     Raises ``DatabaseError`` when it cannot be opened.
     """
 
-    def __init__(self, url: str) -> None:
+    def __init__(self, url: str, reach: Reach = nothing) -> None:
+        self._reach = reach
         self._engine = _engine(url)
         try:
             _migrate(self._engine)
@@ -255,7 +260,10 @@ class Database:
 
         When cancelled it still waits for the commit, so ``CancelledError`` means that ``work`` is done.
         """
-        return await self._through(self._writes, work)
+        self._reach("commit.before")
+        value = await self._through(self._writes, work)
+        self._reach("commit.after")
+        return value
 
     async def read(self, work: Callable[[Connection], Result]) -> Result:
         return await self._through(self._reads, work)

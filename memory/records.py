@@ -56,6 +56,7 @@ class ModelSaid(Value):
     stop: Literal["end", "calls", "length", "refusal", "pause"]
     model: str = ""
     kept: bool = True
+    purpose: Literal["turn", "summary"] = "turn"
 
 
 class ToolStarted(Value):
@@ -74,7 +75,7 @@ class ToolEnded(Value):
     result: ToolResult
     outcome: Outcome = "done"
     handle: str = ""
-    """Where the whole text is kept when the model was shown a part of it."""
+    """The name by which the result can be read again, whole."""
     warning: str = ""
     """Added to what the model reads, for example that it has asked the same before."""
     counted: bool = True
@@ -150,17 +151,51 @@ class Cleared(Value):
 
     kind: Literal["cleared"] = "cleared"
     placeholders: dict[CallId, str]
+    won: int = 0
+    """Tokens that were set aside, by estimate."""
+
+
+class Quoted(Value):
+    """Words of a person, kept as they were."""
+
+    header: str
+    text: str
 
 
 class Compacted(Value):
-    """From here on everything before ``keep_from`` (a seq) is read as ``text``."""
+    """From here on everything before ``keep_from`` (a seq) is read as ``text``.
+
+    ``before`` and ``after`` are tokens, by estimate.
+    """
 
     kind: Literal["compacted"] = "compacted"
     text: str
     keep_from: int
+    said: tuple[Quoted, ...] = ()
+    before: int = 0
+    after: int = 0
+    how: Literal["model", "parts", "fallback"] = "model"
+    tainted: bool = False
     calls_made: int
     frame: str
     """Counters of the thread at this point, since reading may begin after what they count."""
+
+
+class CompactionSkipped(Value):
+    """A compaction that would have won nothing, so nothing was changed."""
+
+    kind: Literal["compaction_skipped"] = "compaction_skipped"
+    before: int
+    after: int
+    why: str = ""
+
+
+class CompactionAsked(Value):
+    """A person wants the conversation shortened, with attention to ``focus``."""
+
+    kind: Literal["compaction_asked"] = "compaction_asked"
+    by: Person
+    focus: str = ""
 
 
 class Stopped(Value):
@@ -214,6 +249,8 @@ Record = Annotated[
     | Unbound
     | Cleared
     | Compacted
+    | CompactionSkipped
+    | CompactionAsked
     | Stopped
     | MessageEdited
     | MessageDeleted

@@ -15,6 +15,8 @@ from memory.records import (
     Briefed,
     Cleared,
     Compacted,
+    CompactionAsked,
+    CompactionSkipped,
     Framed,
     Granted,
     MessageDeleted,
@@ -84,6 +86,13 @@ class Wait:
 
 
 @dataclass(frozen=True, slots=True)
+class Compact:
+    """A person asked for the conversation to be shortened."""
+
+    focus: str
+
+
+@dataclass(frozen=True, slots=True)
 class GiveUp:
     """The last answer that was asked for after a limit brought none: end the turn."""
 
@@ -95,7 +104,7 @@ class Rest:
     pass
 
 
-Step = AskModel | RunCalls | Refuse | Deliver | Wait | GiveUp | Rest
+Step = AskModel | RunCalls | Refuse | Deliver | Wait | Compact | GiveUp | Rest
 
 
 @dataclass(slots=True)
@@ -160,15 +169,22 @@ class ThreadState:
     grants: list[Granted] = field(default_factory=list[Granted])
     writes: dict[str, int] = field(default_factory=dict[str, int])
     """Changes that were made, or may have been, by digest; the value is the turn."""
+    speakers: set[str] = field(default_factory=set[str])
     tainted: bool = False
     """Text that the requester did not write stands in the conversation."""
+    compaction: CompactionAsked | None = None
+    """A wish for a compaction that is not fulfilled yet."""
+    skips: int = 0
+    """Compactions in a row that would have won nothing."""
     calls_made: int = 0
     frame: str = ""
+    last_seq: int = 0
     last_usage: Usage | None = None
 
     def take(self, stored: Stored) -> None:  # noqa: C901 - one line for each kind of record
         """Move on by one record."""
         seq, record = stored.seq, stored.record
+        self.last_seq = seq
         match record:
             case UserSaid():
                 self._begin(seq, stored.at, record)
@@ -199,7 +215,16 @@ class ThreadState:
             case Framed(digest=frame):
                 self.frame = frame
             case Compacted():
-                self.calls_made, self.frame = record.calls_made, record.frame
+                self.calls_made, self.frame, self.compaction = record.calls_made, record.frame, None
+                self.tainted, self.skips = self.tainted or record.tainted, 0
+                self._due(seq, "notice")
+            case CompactionSkipped():
+                self.skips += 1
+                if self.compaction is not None or self.skips == 2:  # said once, not at each try
+                    self._due(seq, "notice")
+                self.compaction = None
+            case CompactionAsked():
+                self.compaction = record
             case Posted():
                 self._posted(record)
             case MessageEdited() | MessageDeleted() | Unbound() | Cleared():
@@ -208,19 +233,28 @@ class ThreadState:
     def _begin(self, seq: int, at: float, said: UserSaid) -> None:
         if self.turn.over:
             self.turn = Turn(seq=seq, began=at, requester=said.author, over=False)
-            self.posted = {key: messages for key, messages in self.posted.items() if key in self.due}
-            self.approvals = {key: approval for key, approval in self.approvals.items() if not approval.ended}
+            self._forget_what_is_shown()
             self._due(seq, "card")
         self.turn.sources.append(said.source)
-        self.tainted = self.tainted or self.turn.requester is None or self.turn.requester.id != said.author.id
+        self.speakers.add(said.author.id)
+        self.tainted = self.tainted or len(self.speakers) > 1
         if said.catch_up:
             self.turn.unread = said.source
         self.owed = True
 
+    def _forget_what_is_shown(self) -> None:
+        """Requests that were closed, and messages that need no edit any more; what is due is kept until it is done."""
+        due = {of for of, what in self.due if what == "approval"}
+        self.approvals = {key: one for key, one in self.approvals.items() if not one.ended or one.seq in due}
+        kept = {*self.due, *((approval.seq, "approval") for approval in self.approvals.values())}
+        self.posted = {key: messages for key, messages in self.posted.items() if key in kept}
+
     def _answered(self, seq: int, said: ModelSaid) -> None:
+        self.turn.usage = self.turn.usage + said.usage
+        if said.purpose == "summary":
+            return
         self.last_usage = said.usage
         self.turn.asks += 1
-        self.turn.usage = self.turn.usage + said.usage
         self.turn.closed = self.turn.closing is not None
         if not said.kept:
             return
@@ -277,8 +311,9 @@ class ThreadState:
             self._due(approval.seq, "approval")
 
     def _withdrawn(self, approval: Approval, given: ApprovalGiven, person: str) -> None:
-        """A yes can be taken back by who gave it, until the call has begun."""
-        if approval.votes.pop(person, None) is None or given.call_id in self.started:
+        """A yes can be taken back by who gave it, until the call has begun or another verdict has ended the request."""
+        decided = approval.given is not None and approval.given.verdict != "approved"
+        if decided or given.call_id in self.started or approval.votes.pop(person, None) is None:
             return
         approval.given = given if approval.given is not None else None
         self._due(approval.seq, "approval")
@@ -299,6 +334,11 @@ class ThreadState:
     def _due(self, of: int, what: PostKind) -> None:
         self.due[(of, what)] = Deliver(of, what)
 
+    def approval_of(self, call_id: CallId) -> Approval | None:
+        """The request for an open call. One whose call has its result is used up, whatever it decided."""
+        approval = self.approvals.get(call_id)
+        return None if approval is None or approval.ended else approval
+
     def decide(self, call: ToolCall) -> Refuse | Literal["waits", "may_run"]:
         """What becomes of one open call."""
         if (start := self.started.get(call.id)) is not None and not start.repeatable:
@@ -309,7 +349,7 @@ class ThreadState:
             return Refuse(call, "not_run", "cut_off")
         if self.turn.closing:
             return Refuse(call, "not_run", "limit")
-        if (approval := self.approvals.get(call.id)) is None:
+        if (approval := self.approval_of(call.id)) is None:
             return "may_run"
         if approval.given is None:
             return "waits"
@@ -327,9 +367,11 @@ def next_step(state: ThreadState) -> Step:
         if isinstance(decision, Refuse):
             return decision
     if ready := tuple(call for call, decision in decisions if decision == "may_run"):
-        return RunCalls(ready, frozenset(call.id for call in ready if call.id in state.approvals))
+        return RunCalls(ready, frozenset(call.id for call in ready if state.approval_of(call.id) is not None))
     if decisions:
         return Wait(tuple(state.approvals[call.id].asked for call, _ in decisions))
+    if state.compaction is not None:
+        return Compact(state.compaction.focus)
     if state.owed and state.turn.closing and state.turn.closed:
         return GiveUp(state.turn.closing)
     return AskModel() if state.owed else Rest()

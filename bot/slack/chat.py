@@ -114,7 +114,7 @@ class SlackChat:
 
     async def delete_own(self, context: ToolContext, channel: str, ts: str) -> Output:
         target, where = await self._target(context, channel)
-        async with _changing(done_already="message_not_found"):
+        async with _changing():
             await self.gateway.write("chat.delete", channel=target, ts=ts)
         return Output(f"Message {ts} in {where} is deleted.", where)
 

@@ -23,7 +23,10 @@ _HINTS = {
     "is_archived": ("That channel is archived.", "Choose another one, or ask a person to restore it."),
     "missing_scope": ("The app lacks a permission.", "An administrator must reinstall it from manifest.yml."),
     "thread_not_found": ("That thread is gone.", "Say so."),
-    "message_not_found": ("There is no such message in that channel.", "Check the channel and the ts."),
+    "message_not_found": (
+        "There is no such message in that channel.",
+        "Check the channel and the ts; a message that was to be deleted may be gone already.",
+    ),
     "already_reacted": ("That reaction is there already.", "Nothing is left to do."),
     "already_pinned": ("That message is pinned already.", "Nothing is left to do."),
     "already_in_channel": ("That person is a member already.", "Nothing is left to do."),

@@ -13,6 +13,7 @@ from slack_sdk.errors import SlackApiError, SlackClientError
 from slack_sdk.web.async_client import AsyncWebClient
 
 from bot.slack.pacer import Pacer, Priority
+from memory.failpoints import Reach, nothing
 
 Json = dict[str, Any]
 
@@ -42,6 +43,7 @@ class Limited(Exception):
 class Gateway:
     client: AsyncWebClient
     pacer: Pacer
+    reach: Reach = nothing
     sleep: Callable[[float], Awaitable[object]] = asyncio.sleep
 
     async def read(self, method: str, priority: Priority = Priority.OTHER, **arguments: Any) -> Json:
@@ -65,8 +67,9 @@ class Gateway:
 
     async def once(self, method: str, **arguments: Any) -> Json:
         """One call, for which the caller has waited. Raises ``Limited``, ``Refused`` or ``Lost``."""
-        if method in {"chat.postMessage", "chat.update"}:
+        if method in {"chat.postMessage", "chat.update", "chat.scheduleMessage"}:
             arguments = {**arguments, "unfurl_links": False, "unfurl_media": False}
+        self.reach(f"slack.{method}.before")
         try:
             response = await getattr(self.client, method.replace(".", "_"))(**arguments)
         except SlackApiError as error:
@@ -77,6 +80,7 @@ class Gateway:
             raise Limited from error
         except (aiohttp.ClientError, TimeoutError, SlackClientError) as error:
             raise Lost(f"{method}: {type(error).__name__}") from error
+        self.reach(f"slack.{method}.after")
         return dict(response.data)
 
 

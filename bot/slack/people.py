@@ -10,7 +10,7 @@ from typing import Any
 import structlog
 
 from bot.slack.gateway import Gateway, Lost, Refused
-from bot.slack.inbound import Own
+from bot.slack.inbound import SLACKBOT, Own
 from bot.slack.names import Names
 from bot.surface import Standing
 from memory.types import Person
@@ -94,7 +94,7 @@ def person_of(user: Json) -> Person:
 def standing_of(user: Json, own: Own) -> Standing:
     if user.get("deleted"):
         return "deactivated"
-    if user.get("is_bot") or user.get("id") == "USLACKBOT":
+    if user.get("is_bot") or user.get("id") == SLACKBOT:
         return "bot"
     if user.get("is_stranger") or user.get("team_id", own.team) != own.team:
         return "outsider"

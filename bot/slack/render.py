@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from datetime import UTC, datetime
 from typing import Any
 
@@ -33,6 +34,7 @@ _SECTION = 2_900
 """Characters of one section, a little below Slack's 3,000."""
 _ARGUMENT, _MOST = 1_800, 5
 """Characters of one argument and number of arguments that a request shows; a file shows the rest."""
+_HALF_ENTITY = re.compile(r"&[a-z]*\Z")
 
 
 def card_blocks(card: Card, now: float) -> tuple[list[Block], str]:
@@ -77,12 +79,16 @@ def _closing(card: Card) -> list[str]:
     word = {"stopped": say("card.stopped", locale), "failed": say("card.failed", locale)}.get(card.state, "")
     steps = len(card.lines)
     parts = [f"{mark} {word}".strip()] if word else []
-    counted = say("card.one_step", locale) if steps == 1 else say("card.steps", locale, number=steps)
-    parts.append(counted if parts else f"{mark} {counted}")
+    if steps:
+        parts.append(say("card.one_step", locale) if steps == 1 else say("card.steps", locale, number=steps))
     parts.append(_seconds((card.ended or card.began) - card.began, locale))
+    if not word:
+        parts[0] = f"{mark} {parts[0]}"
     if usage.prompt or usage.output:
         cached = round(100 * usage.cache_read / usage.prompt) if usage.prompt else 0
         parts.append(say("card.tokens", locale, tokens=_thousands(usage.prompt + usage.output), cached=cached))
+    if card.context:
+        parts.append(say("card.context", locale, tokens=_thousands(card.context)))
     if usage.dollars:
         parts.append(f"${usage.dollars:.3f}" if usage.dollars < 1 else f"${usage.dollars:.2f}")
     return parts
@@ -112,7 +118,8 @@ def request_blocks(request: Request) -> tuple[list[Block], str]:
     """Blocks and fallback text of a request for a yes, in each of its states."""
     locale, call = request.locale, request.call
     title = f"✋ *{say('approval.title', locale)}* · `{_code(call.name)}`"
-    blocks = [_section(title), _section(_escaped(change(call, locale)))]
+    what = change(call, locale)
+    blocks = [_section(title), _section(what)]
     if request.asked.again:
         blocks.append(_section(say("change.again", locale)))
     blocks += [_section(text) for text in _argument_texts(call)]
@@ -120,7 +127,7 @@ def request_blocks(request: Request) -> tuple[list[Block], str]:
         blocks.append(_context(say("approval.whole", locale, digest=request.asked.digest[:12])))
     if request.given is None and not request.ended:
         blocks += [_section(_who(request)), _buttons(locale), _context(_binding(request))]
-        return blocks, _plain(f"{title} {change(call, locale)}")
+        return blocks, _plain(f"{title} {what}")
     blocks[0] = _section(f"*{_end(request)}* · `{_code(call.name)}`")
     if request.given is not None and request.given.reason:
         blocks.append(_context(say("approval.reason", locale, reason=_escaped(request.given.reason))))
@@ -128,18 +135,18 @@ def request_blocks(request: Request) -> tuple[list[Block], str]:
 
 
 def change(call: ToolCall, locale: str) -> str:
-    """What a call will change, in one sentence."""
+    """What a call will change, in one sentence, as mrkdwn. Arguments stand in code, so that none can add a line."""
     key = f"change.{call.name}" if f"change.{call.name}" in WORDS else "change.any"
-    values = {key: visible(_short(str(value), 80)) for key, value in call.arguments.items()}
+    values = {name: f"`{_code(_short(told, 80))}`" for name, told in _told(call).items()}
     try:
-        return say(key, locale, **{"tool": call.name, **values})
+        return say(key, locale, **{**values, "tool": f"`{_code(call.name)}`"})
     except KeyError:
-        return say("change.any", locale, tool=call.name)
+        return say("change.any", locale, tool=f"`{_code(call.name)}`")
 
 
 def long_arguments(call: ToolCall) -> bool:
     """Whether a card shows only the beginning of an argument, so that a file must show the whole."""
-    return any(len(_fenced(visible(told))) > _ARGUMENT for told in _told(call).values()) or len(call.arguments) > _MOST
+    return any(len(_fenced(told)) > _ARGUMENT for told in _told(call).values()) or len(call.arguments) > _MOST
 
 
 def arguments_file(call: ToolCall) -> str:
@@ -157,7 +164,7 @@ def _told(call: ToolCall) -> dict[str, str]:
 def _argument_texts(call: ToolCall) -> list[str]:
     """Every argument as stored, as plain text in code: nothing in it can pass for markup of ours."""
     return [
-        f"*{_escaped(name)}*\n```{_short(_fenced(visible(told)), _ARGUMENT)}```"
+        f"*{_escaped(name)}*\n```\n{_short_escaped(_fenced(told), _ARGUMENT)}\n```"
         for name, told in list(_told(call).items())[:_MOST]
     ]
 
@@ -216,11 +223,13 @@ def _escaped(text: str) -> str:
 
 
 def _code(text: str) -> str:
-    return _escaped(text.replace("`", "'"))
+    """Inside a code span, which ends at a backtick and at the end of the line."""
+    return _escaped(text).replace("`", "'").replace("\n", "⏎")
 
 
 def _fenced(text: str) -> str:
-    return _escaped(text.replace("```", "'''"))
+    """Inside a fence, which ends at three backticks."""
+    return _escaped(text).replace("```", "'''")
 
 
 def _plain(text: str) -> str:
@@ -229,6 +238,11 @@ def _plain(text: str) -> str:
 
 def _short(text: str, limit: int) -> str:
     return text if len(text) <= limit else text[: limit - 1] + "…"
+
+
+def _short_escaped(text: str, limit: int) -> str:
+    """The same for escaped text, without half an entity at the end."""
+    return text if len(text) <= limit else _HALF_ENTITY.sub("", text[: limit - 1]) + "…"
 
 
 def _seconds(seconds: float, locale: str) -> str:

@@ -18,11 +18,12 @@ from bot.slack.editor import Editor
 from bot.slack.gateway import Gateway, Lost, Refused
 from bot.slack.hosts import named_hosts
 from bot.slack.ids import Spot, spot
+from bot.slack.inbound import gesture_of
 from bot.slack.pacer import Priority
 from bot.slack.reader import Reader
 from bot.slack.render import arguments_file, card_blocks, long_arguments, request_blocks
 from bot.surface import Answer, Body, Notice, PostKey, Request, Standing, SurfaceError
-from memory.inbox import Edited, Said
+from memory.inbox import Edited, Gesture, Said
 from memory.records import UserSaid
 from memory.types import MessageId, Person, ThreadKey
 from tools.base import Output
@@ -30,7 +31,7 @@ from tools.base import Output
 Content = dict[str, Any]
 
 METADATA = "bobbin_post"
-SEEDS = {"approve": "white_check_mark", "refuse": "x", "grant": "repeat"}
+SEEDS: dict[Gesture, str] = {"approve": "white_check_mark", "refuse": "x", "grant": "repeat"}
 POST_TRIES = 5
 
 _TOO_MUCH = {
@@ -70,6 +71,24 @@ class SlackSurface:
         people = self.directory.people
         return await people.person(person), await people.standing(person)
 
+    async def reactions(self, message: MessageId) -> list[tuple[Gesture, str]]:
+        place = spot(message)
+        try:
+            found = await self.gateway.read("reactions.get", channel=place.channel, timestamp=place.ts, full=True)
+        except (Refused, Lost) as error:
+            structlog.get_logger().warning("no reactions", action="reactions_unknown", why=str(error))
+            return []
+        own = self.directory.people.own.user
+        message_now: dict[str, Any] = found.get("message") or {}
+        reactions: list[dict[str, Any]] = message_now.get("reactions") or []
+        standing = list[tuple[Gesture, str]]()
+        for reaction in reactions:
+            users: list[str] = reaction.get("users") or []
+            gesture = gesture_of(str(reaction["name"]))
+            if gesture is not None:
+                standing.extend((gesture, user) for user in users if user != own)
+        return standing
+
     async def group(self, group: str) -> frozenset[str]:
         try:
             return frozenset(await self.directory.group(group))
@@ -85,9 +104,7 @@ class SlackSurface:
 
     # -- posting ---------------------------------------------------------------------------------
 
-    async def post(
-        self, thread: ThreadKey, key: PostKey, body: Body, *, check: bool, seeds: Sequence[str] = ()
-    ) -> tuple[MessageId, ...]:
+    async def post(self, thread: ThreadKey, key: PostKey, body: Body, *, check: bool) -> tuple[MessageId, ...]:
         place, priority = spot(thread), _priority(body)
         there = await self._there(place, key) if check else {}
         posted = list[MessageId]()
@@ -97,8 +114,6 @@ class SlackSurface:
             posted += [Spot(place.team, place.channel, ts).message for ts in sent]
         if isinstance(body, Request) and long_arguments(body.call) and posted:
             await self._upload(place, f"{body.call.name}-{body.asked.digest[:12]}.json", arguments_file(body.call))
-        if posted:
-            await self._seed(posted[0], seeds)
         return tuple(posted)
 
     def _ladders(self, body: Body) -> list[list[list[Content]]]:
@@ -176,10 +191,6 @@ class SlackSurface:
         except (Refused, Lost) as error:
             raise SurfaceError(str(error)) from error
 
-    async def _seed(self, message: MessageId, seeds: Sequence[str]) -> None:
-        for seed in seeds:
-            await self._react(message, SEEDS[seed])
-
     # -- editing, marking, whispering ------------------------------------------------------------
 
     async def edit(self, message: MessageId, key: PostKey, body: Body) -> None:
@@ -191,6 +202,10 @@ class SlackSurface:
     def _edited(self, key: PostKey, body: Body) -> Content:
         content = self._content(body) if isinstance(body, Card | Request) else self._ladders(body)[0][0][0]
         return {**self.mask.any(content), "metadata": _metadata(key)}
+
+    async def offer(self, message: MessageId, gestures: Sequence[Gesture]) -> None:
+        for gesture in gestures:
+            await self._react(message, SEEDS[gesture])
 
     async def mark_seen(self, message: MessageId) -> None:
         await self._react(message, "eyes")

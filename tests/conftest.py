@@ -1,0 +1,21 @@
+"""What holds for all tests: how much the property tests try, and plain log lines.
+
+Properties try little by default, and much with HYPOTHESIS_PROFILE=long.
+"""
+
+from __future__ import annotations
+
+import os
+from datetime import timedelta
+
+import structlog
+from hypothesis import HealthCheck, settings
+
+settings.register_profile(
+    "default", max_examples=40, deadline=timedelta(seconds=10), suppress_health_check=[HealthCheck.too_slow]
+)
+settings.register_profile("long", max_examples=2_000, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
+
+# Without colours and without the local variables of every frame, which take longer than the tests.
+structlog.configure(processors=[structlog.processors.format_exc_info, structlog.processors.KeyValueRenderer()])
