@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 from typing import NoReturn
 
 import typer
@@ -24,6 +25,8 @@ def commands() -> None:
 def run() -> None:
     """Connect to Slack and work until stopped."""
     settings = _settings()
+    for threads in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
+        os.environ.setdefault(threads, "1")  # before numpy is loaded: its threads would take the loop's time
     from bot.app import run as run_app  # noqa: PLC0415 - so that --help and wrong settings answer at once
 
     try:
