@@ -30,7 +30,7 @@ from sqlalchemy.engine import Connection
 
 from memory.audience import Audience, Scope, Source
 from memory.db import Database, fact_words, facts
-from memory.embed import local, packed, unit
+from memory.embed import Embedder, local, packed, unit
 from memory.fact import NewFact
 from memory.facts import Facts
 from memory.ranking import ASKED, OFFERED, Found
@@ -98,13 +98,14 @@ def block_sockets() -> None:
 
 async def measure(lines: Sequence[dict[str, Any]], folder: Path, filler: int) -> None:
     database = Database(f"sqlite:///{folder / 'bench.db'}")
-    vectors = Vectors(Facts(database), lambda _: local(), str(folder / "index"), native=False)
+    embedder = local()  # one for the filler as well: two would be counted twice
+    vectors = Vectors(Facts(database), lambda _: embedder, str(folder / "index"), native=False)
     memory = Memory(vectors.facts, vectors, lambda text: text)
     try:
         if not filler:
             await quality(memory, lines)
         else:
-            await speed(memory, lines, filler)
+            await speed(memory, lines, filler, embedder)
     finally:
         await vectors.close()
         database.close()
@@ -181,14 +182,14 @@ def audience(workspace: str) -> Audience:
 async def ready(memory: Memory) -> None:
     """Until every fact has its vector and the index is up to date."""
     memory.vectors.begin()
-    while memory.vectors.index is None or await memory.facts.without_vector(memory.vectors.name):  # noqa: ASYNC110
+    while memory.vectors.index is None or await memory.facts.without_vector(memory.vectors.name):
         await asyncio.sleep(0.05)
 
 
-async def speed(memory: Memory, lines: Sequence[dict[str, Any]], filler: int) -> None:
+async def speed(memory: Memory, lines: Sequence[dict[str, Any]], filler: int, embedder: Embedder) -> None:
     """The set among facts made up of its words, whose vectors are neighbours of real ones."""
     real = [line for line in lines if line["kind"] == "fact"]
-    await fill(memory, real, filler)
+    await fill(memory, real, filler, embedder)
     began = time.perf_counter()
     await load(memory, [{**line, "lang": "all"} for line in real])
     await ready(memory)
@@ -214,14 +215,13 @@ def resident() -> float:
     return int(Path("/proc/self/statm").read_text("ascii").split()[1]) * resource.getpagesize() / 1e6
 
 
-async def fill(memory: Memory, real: Sequence[dict[str, Any]], count: int) -> None:
-    embedder = local()
+async def fill(memory: Memory, real: Sequence[dict[str, Any]], count: int, embedder: Embedder) -> None:
     texts = [line["text"] for line in real]
     made, chance = embedder.passages(texts), np.random.default_rng(5)
     for start in range(0, count, 5_000):
         picked = chance.integers(0, len(texts), 5_000)
         noise = chance.normal(size=(5_000, made.shape[1])).astype(np.float32)
-        near = unit(made[picked] + 0.9 * unit(noise))
+        near = unit(np.asarray(made[picked] + 0.9 * unit(noise), dtype=np.float32))
         rows, found = list[dict[str, Any]](), list[dict[str, Any]]()
         for i, (base, vector) in enumerate(zip(picked, near, strict=True), start=start + 1):
             text = f"{texts[int(base)][:60]} item{i}"

@@ -10,22 +10,24 @@ import sqlite3
 import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from queue import SimpleQueue
 from typing import Any, TypeVar
 
 import sqlalchemy as sa
-from alembic import command
-from alembic.config import Config
 from sqlalchemy import event, exc
-from sqlalchemy.engine import Connection, Engine, make_url
+from sqlalchemy.dialects import postgresql, sqlite
+from sqlalchemy.engine import URL, Connection, Engine, make_url
 
 from memory.failpoints import Reach, nothing
 
 Result = TypeVar("Result")
 
 metadata = sa.MetaData()
+
+MIGRATIONS = Path(__file__).parent / "migrations"
 
 threads = sa.Table(
     "threads",
@@ -143,6 +145,15 @@ learned = sa.Table(
 )
 
 
+def insert_if_new(connection: Connection, table: sa.Table) -> sqlite.Insert | postgresql.Insert:
+    """An insert that does nothing when the key is there already, also when another transaction has just made it."""
+    insert = sqlite.insert(table) if connection.dialect.name == "sqlite" else postgresql.insert(table)
+    return insert.on_conflict_do_nothing()
+
+
+_WRITES = {"bobbin_writes": True}
+
+
 class DatabaseError(Exception):
     """The database cannot be used; the message says what to do."""
 
@@ -174,7 +185,8 @@ class _SingleWriter:
         self._thread.join()
 
     def _loop(self) -> None:
-        with self._engine.connect() as connection:  # one connection for good: checking out costs as much as a row
+        # One connection for good: checking out costs as much as a row.
+        with self._engine.connect().execution_options(**_WRITES) as connection:
             while (job := self._queue.get()) is not None:
                 batch = [job]
                 while len(batch) < 64 and not self._queue.empty():
@@ -239,11 +251,12 @@ class Database:
 
     def __init__(self, url: str, reach: Reach = nothing) -> None:
         self._reach = reach
-        self._engine = _engine(url)
+        address = _address(url)
+        shown = address.render_as_string(hide_password=True)
         try:
+            self._engine = _engine(address)
             _migrate(self._engine)
-        except (exc.DatabaseError, sqlite3.DatabaseError) as error:
-            shown = make_url(url).render_as_string(hide_password=True)
+        except (exc.DatabaseError, sqlite3.DatabaseError, OSError) as error:
             raise DatabaseError(
                 f"the database {shown} cannot be opened: {_first_line(error)}. "
                 "Check BOBBIN_DATABASE_URL (or BOBBIN_DATA_DIR), that the server runs, and that the place is writable."
@@ -268,6 +281,15 @@ class Database:
     async def read(self, work: Callable[[Connection], Result]) -> Result:
         return await self._through(self._reads, work)
 
+    async def check_writable(self) -> None:
+        """Raises ``DatabaseError`` if what is stored may only be read. Changes nothing."""
+        try:
+            await self.write(
+                lambda connection: connection.execute(sa.update(threads).where(sa.false()).values(open=True))
+            )
+        except exc.DatabaseError as error:
+            raise DatabaseError(f"the database cannot be written: {_first_line(error)}") from error
+
     async def _through(self, lane: _SingleWriter | _Pool, work: Callable[[Connection], Result]) -> Result:
         loop = asyncio.get_running_loop()
         future: asyncio.Future[Result] = loop.create_future()
@@ -284,7 +306,9 @@ class Database:
         try:
             return await asyncio.shield(future)
         except asyncio.CancelledError:
-            await asyncio.wait({future})
+            while not future.done():
+                with suppress(asyncio.CancelledError):  # more of them must wait for the commit as well
+                    await asyncio.wait({future})
             future.result()
             raise
 
@@ -302,8 +326,20 @@ def _tell(
         loop.call_soon_threadsafe(settle, value, error)
 
 
-def _engine(url: str) -> Engine:
-    parsed = make_url(url)
+def _address(url: str) -> URL:
+    try:
+        address = make_url(url)
+    except exc.ArgumentError:
+        address = None
+    if address is None or address.drivername not in {"sqlite", "postgresql+psycopg"}:
+        raise DatabaseError(
+            "BOBBIN_DATABASE_URL is no address that Bobbin can use. Write sqlite:///path/to/bobbin.db "
+            "or postgresql+psycopg://user:password@host/database."
+        )
+    return address
+
+
+def _engine(parsed: URL) -> Engine:
     if parsed.get_backend_name() != "sqlite":
         return sa.create_engine(parsed, pool_size=6, pool_pre_ping=True)
     if parsed.database and parsed.database != ":memory:":
@@ -319,17 +355,36 @@ def _engine(url: str) -> Engine:
 
     @event.listens_for(engine, "begin")
     def _begin(connection: Connection) -> None:
-        connection.exec_driver_sql("BEGIN")
+        # Taking the lock first lets a writer wait for another one, instead of failing in its middle.
+        writes = connection.get_execution_options().keys() & _WRITES.keys()
+        connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
 
     return engine
 
 
 def _migrate(engine: Engine) -> None:
-    config = Config()
-    config.set_main_option("script_location", str(Path(__file__).parent / "migrations"))
     with engine.begin() as connection:
+        if _schema_version(connection) == newest_schema():
+            return
+        from alembic import command  # noqa: PLC0415 - 11 MB that only a new or an old database needs
+        from alembic.config import Config  # noqa: PLC0415
+
+        config = Config()
+        config.set_main_option("script_location", str(MIGRATIONS))
         config.attributes["connection"] = connection
         command.upgrade(config, "head")
+
+
+def newest_schema() -> str:
+    """The revision that this program works with: the last of the migrations, whose files are named by it."""
+    return max(path.name.partition("_")[0] for path in (MIGRATIONS / "versions").glob("[0-9]*.py"))
+
+
+def _schema_version(connection: Connection) -> str | None:
+    """The revision that the database is at; None for a new one."""
+    if not sa.inspect(connection).has_table("alembic_version"):
+        return None
+    return connection.execute(sa.text("SELECT version_num FROM alembic_version")).scalar()
 
 
 def _first_line(error: BaseException) -> str:

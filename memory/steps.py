@@ -272,7 +272,8 @@ class ThreadState:
     def _ended(self, seq: int, ended: ToolEnded) -> None:
         call_id = ended.result.call_id
         call = self.open_calls.pop(call_id, None)
-        self.owed = self.owed or call_id not in self.halted
+        halted = call_id in self.halted
+        self.owed = self.owed or not halted
         self.halted.discard(call_id)
         effect = self.started.pop(call_id, None)
         if ended.outcome == "uncertain":
@@ -283,7 +284,7 @@ class ThreadState:
             approval.ended = True
             if approval.given is None:
                 self._due(approval.seq, "approval")
-        if call is None or not ended.counted:
+        if call is None or halted or not ended.counted:  # what a stop has closed belongs to no turn that goes on
             return
         turn, name = self.turn, digest(call)
         self.tainted = self.tainted or ended.result.untrusted

@@ -6,6 +6,7 @@ what could not be stored is not acknowledged, and Slack delivers it again.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Any
@@ -70,6 +71,7 @@ class Door:
             authorize=authorize,
             ignoring_self_events_enabled=False,  # we tell our own echoes from other bots ourselves
             process_before_response=True,
+            logger=logging.getLogger("slack_bolt"),  # otherwise Bolt's loggers take their level from the root
         )
         app.middleware(self.enter)  # pyright: ignore[reportUnknownMemberType] - Bolt leaves it untyped
         return app

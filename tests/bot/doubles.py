@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from bot.agent import Agent, Patience
+from bot.compactor import Compactor
 from bot.model import Model, ModelError, ModelEvent, Request, TextGrew
 from bot.surface import Answer, Body, Notice, PostKey, Standing, SurfaceError
 from bot.turns import Turns
@@ -75,6 +76,8 @@ class Recorder:
 
     async def reactions(self, message: MessageId) -> list[tuple[Gesture, str]]:
         return self.standing
+
+    async def offer(self, message: MessageId, gestures: Sequence[Gesture]) -> None: ...
 
     async def group(self, group: str) -> frozenset[str]:
         return self.groups.get(group, frozenset())
@@ -264,7 +267,7 @@ class World:
         )
         logs, inbox = Logs(self.database, lambda: self.now), Inbox(self.database, lambda: self.now)
         chat: Any = None
-        self.turns = Turns(logs, inbox, self.surface, agent, chat, clock=lambda: self.now)
+        self.turns = Turns(logs, inbox, self.surface, agent, Compactor(agent), chat, clock=lambda: self.now)
 
     async def put(self, inbound: Inbound) -> None:
         number = next(iter(self._events))

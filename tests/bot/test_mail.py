@@ -38,6 +38,14 @@ async def test_words_become_one_record_each_in_order(build: Build) -> None:
     assert await world.turns.inbox.waiting(THREAD) == []
 
 
+async def test_words_are_read_in_the_order_in_which_they_were_written(build: Build) -> None:
+    world = build(says("done"))
+    for number in (2, 0, 3, 1):
+        await world.say(f"message {number}", at=world.now + number / 100)
+    await world.advance()
+    assert [said.text for said in await world.records(UserSaid)] == [f"message {number}" for number in range(4)]
+
+
 async def test_the_same_identity_is_taken_once(build: Build) -> None:
     world = build(says("done"))
     said = Said(thread=THREAD, message=MessageId("m"), author=ANA.id, words="hi", at=1.0, follow=True)

@@ -15,6 +15,7 @@ from sqlalchemy.engine import Connection
 
 from bot.agent import Agent, Patience, Scene
 from bot.budget import Limits
+from bot.compactor import Compactor
 from bot.model import ModelError
 from bot.turns import Turns
 from memory.db import Database
@@ -151,7 +152,8 @@ class World:
             sleep=_at_once,
             before_ask=self.before_ask,
         )
-        self.turns = Turns(self.logs, self.inbox, self.surface, agent, self.ledger, clock=self.clock)
+        chat: Any = self.ledger  # these tools use only its own methods
+        self.turns = Turns(self.logs, self.inbox, self.surface, agent, Compactor(agent), chat, clock=self.clock)
         self.log = await self.logs.open(THREAD)
 
     async def restart(self) -> None:

@@ -277,6 +277,12 @@ def test_results_that_bring_nothing_new_are_counted_and_writes_are_news():
     assert state(said(), *writes).turn.stale == 0
 
 
+def test_what_a_stop_has_closed_is_not_counted_in_the_turn_after_it():
+    log = (said(), says("", POST), Stopped(reason="cancelled"), said("next", source="m2"))
+    turn = state(*log, ended(POST, outcome="not_run")).turn
+    assert (turn.seq, turn.repeats, turn.seen) == (4, {}, set())
+
+
 def test_polling_is_not_counted():
     turn = state(said(), says("", LOOK), ended(LOOK, counted=False)).turn
     assert (turn.stale, turn.repeats) == (0, {})
