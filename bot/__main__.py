@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import os
 from typing import Annotated, NoReturn
 
 import typer
@@ -25,6 +26,8 @@ def commands() -> None:
 def run() -> None:
     """Connect to Slack and work until stopped."""
     settings = _settings()
+    for threads in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
+        os.environ.setdefault(threads, "1")  # before numpy is loaded: its threads would take the loop's time
     gc.disable()  # until everything stands: nothing that the start makes is garbage, and looking takes 0.3 s
     from bot.app import run as run_app  # noqa: PLC0415 - so that --help and wrong settings answer at once
 

@@ -122,12 +122,22 @@ _THANKS = re.compile(r"(?:many )?(?:thanks|thank you|thx|谢谢|多谢).{0,30}",
 _SUM = re.compile(r"(?:calculate|compute|what(?:'s| is)|how much is|计算)?\W*?(?P<sum>[\d(][\d\s.,()%+*/×÷^-]*[\d)%])")
 
 
+_KEEP = re.compile(r"\bremember(?: that|:)\s*(?P<en>.+)|记住[\s：:，,]*(?P<zh>.+)", re.IGNORECASE | re.DOTALL)
+_FORGET = re.compile(
+    r"\bforget (?:that|about|what .*? about)?\s*(?P<en>.+)|忘(?:记|掉)\s*(?P<zh>.+)", re.IGNORECASE | re.DOTALL
+)
+
+
 def _act(talk: Talk) -> Callable[[Talk], Play]:
     """Which part to play for the newest words."""
+    if _KEEP.search(talk.words) or _FORGET.search(talk.words):
+        return _noting
     if talk.set_aside is not None or _POST.search(talk.words):
         return _posting
     if _expression(talk.words):
         return _calculating
+    if talk.result("recall") is not None and not talk.channel:
+        return _from_notes
     if _RECALL.search(talk.words) and not talk.channel:
         return _recalling
     if _THANKS.fullmatch(talk.words):
@@ -297,6 +307,27 @@ def _recalling(talk: Talk) -> Play:
         return Play(text=_signed(talk, say("nothing_before", talk.chinese)))
     listed = "\n".join(f"- **{one.who}**: {_cell(' '.join(one.words.split()))}" for one in earlier[-8:])
     return Play(text=_signed(talk, say("before", talk.chinese, listed=listed)))
+
+
+def _noting(talk: Talk) -> Play:
+    """Have something remembered or forgotten, and say what became of it."""
+    for tool, asked, argument in (("remember", _KEEP, "text"), ("forget", _FORGET, "query")):
+        if (found := asked.search(talk.words)) is None:
+            continue
+        result = talk.result(tool)
+        if result is None:
+            wanted = (found["en"] or found["zh"]).strip()[:600]
+            return Play(say(f"{tool}s", talk.chinese), ((tool, {argument: wanted}),))
+        return Play(text=_signed(talk, _why(result) if result.is_error else say(f"{tool}ed", talk.chinese)))
+    return Play(text=_signed(talk, say("nothing_before", talk.chinese)))
+
+
+def _from_notes(talk: Talk) -> Play:
+    """Tell what the notes say that came with the question."""
+    result = talk.result("recall")
+    lines = [line for line in (result.text if result else "").splitlines() if line.startswith("- ")]
+    listed = "\n".join(f"- {line.split(': ', 1)[-1]}" for line in lines[:3])
+    return Play(text=_signed(talk, say("notes", talk.chinese, listed=listed)))
 
 
 def _signed(talk: Talk, text: str) -> str:

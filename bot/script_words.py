@@ -75,6 +75,14 @@ _WORDS: dict[str, tuple[str, str]] = {
         "Before this, people wrote to me in this thread:\n\n{listed}",
         "在此之前，此话题中写给我的消息：\n\n{listed}",
     ),
+    "remembers": ("I keep that in mind.", "我把它记下来。"),
+    "remembered": (
+        "**Remembered.** Ask me in any thread where it may be told; “that's wrong, it is …” corrects it.",
+        "**已记住。** 在允许告知的任何话题中都可以问我；说“不对，是……”即可更正。",
+    ),
+    "forgets": ("I look for the note that is meant.", "我先找到所指的那一条。"),
+    "forgeted": ("**Forgotten, for good.**", "**已永久忘记。**"),
+    "notes": ("People here said:\n\n{listed}", "这里的人说过：\n\n{listed}"),
     "welcome": ("You are welcome.", "不客气。"),
     "closing": (
         "I reached a limit of this run and stop here. Reply to let me go on.",

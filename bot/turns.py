@@ -15,6 +15,8 @@ import structlog
 from bot.agent import Agent, Scene
 from bot.compactor import Compactor
 from bot.events import Recorded
+from bot.keeper import Keeper
+from bot.learner import Learner
 from bot.mail import Mail, interrupts
 from bot.model import TooLong
 from bot.surface import Surface
@@ -47,6 +49,8 @@ class Turns:
     compactor: Compactor
     chat: Chat
     grant_seconds: float = 3_600.0
+    keeper: Keeper | None = None
+    learner: Learner | None = None
     clock: Callable[[], float] = field(default=lambda: datetime.now(UTC).timestamp())
     _news: dict[ThreadKey, _News] = field(default_factory=dict[ThreadKey, _News])
     _marked: set[MessageId] = field(default_factory=set[MessageId])
@@ -71,9 +75,12 @@ class Turns:
             try:
                 if log.fresh:
                     await self._catch_up(log, view)
-                return await self._advance(log, view)
+                until = await self._advance(log, view)
             finally:
                 await view.settle()
+            if until is None and self.learner is not None:
+                self.learner.rested(thread)
+            return until
         except Fenced as error:
             self.logs.forget(thread)
             structlog.get_logger().critical(str(error), action="fenced", thread=thread)
@@ -153,6 +160,9 @@ class Turns:
     async def _ask(self, log: ThreadLog, view: View, scene: Scene) -> None:
         if (unread := log.state.turn.unread) is not None:
             await self._brief(log, view, unread)
+        if self.keeper is not None and (notes := await self.keeper.brief(log)) is not None:
+            for stored in await log.append(notes):
+                view.tell(Recorded(stored))
         await self.compactor.tidy(log, scene, mid_turn=True)
         try:
             await self.agent.ask(log, scene)
@@ -219,7 +229,7 @@ class Turns:
 
     @property
     def _mail(self) -> Mail:
-        return Mail(self.inbox, self.surface, self.agent.rules, self.grant_seconds)
+        return Mail(self.inbox, self.surface, self.agent.rules, self.grant_seconds, self.keeper)
 
 
 def undo_until(state: ThreadState, call: ToolCall) -> float:

@@ -86,6 +86,63 @@ spend = sa.Table(
     sa.Column("dollars", sa.Float, nullable=False),
     sqlite_with_rowid=False,
 )
+facts = sa.Table(
+    "facts",
+    metadata,
+    sa.Column("id", sa.Integer, primary_key=True, autoincrement=True),
+    sa.Column("workspace", sa.Text, nullable=False),
+    sa.Column("text", sa.Text, nullable=False),
+    sa.Column("kind", sa.Text, nullable=False),
+    sa.Column("subject", sa.Text, nullable=False),
+    sa.Column("value", sa.Text, nullable=False),
+    sa.Column("confidence", sa.Float, nullable=False),
+    sa.Column("scope", sa.Text, nullable=False),
+    sa.Column("place", sa.Text, nullable=False),
+    sa.Column("channel", sa.Text, nullable=False),
+    sa.Column("room", sa.Text, nullable=False),
+    sa.Column("shared", sa.Boolean, nullable=False),
+    sa.Column("author", sa.Text, nullable=False),
+    sa.Column("author_name", sa.Text, nullable=False),
+    sa.Column("keeper", sa.Text, nullable=False),
+    sa.Column("message", sa.Text, nullable=False),
+    sa.Column("link", sa.Text, nullable=False),
+    sa.Column("status", sa.Text, nullable=False),
+    sa.Column("created", sa.Float, nullable=False),
+    sa.Column("valid_from", sa.Float, nullable=False),
+    sa.Column("invalid_at", sa.Float, nullable=True),
+    sa.Column("superseded_by", sa.Integer, nullable=True),
+    sa.Column("used", sa.Float, nullable=True),
+    sa.Column("uses", sa.Integer, nullable=False),
+    sa.Column("normal", sa.Text, nullable=False),
+    sa.Column("embedder", sa.Text, nullable=False),
+    sa.Column("vector", sa.LargeBinary, nullable=True),
+    sa.Index("facts_in_place", "workspace", "status", "scope", "place"),
+    sa.Index("facts_of_message", "message"),
+    sa.Index("facts_normal", "normal"),
+    sqlite_autoincrement=True,
+)
+fact_words = sa.Table(
+    "fact_words",
+    metadata,
+    sa.Column("workspace", sa.Text, primary_key=True),
+    sa.Column("word", sa.Text, primary_key=True),
+    sa.Column("fact", sa.Integer, primary_key=True, autoincrement=False),
+    sa.Index("words_of_fact", "fact"),
+    sqlite_with_rowid=False,
+)
+forgotten = sa.Table(
+    "forgotten",
+    metadata,
+    sa.Column("mark", sa.Text, primary_key=True),
+    sqlite_with_rowid=False,
+)
+learned = sa.Table(
+    "learned",
+    metadata,
+    sa.Column("thread", sa.Integer, sa.ForeignKey("threads.id"), primary_key=True, autoincrement=False),
+    sa.Column("upto", sa.Integer, nullable=False),
+    sqlite_with_rowid=False,
+)
 
 
 def insert_if_new(connection: Connection, table: sa.Table) -> sa.Insert:
