@@ -50,9 +50,9 @@ class People:
         found = await self._user(user, FRESH_STANDING)
         return "unknown" if found is None else standing_of(found, self.own)
 
-    async def channel(self, channel: str) -> Json | None:
-        """What ``conversations.info`` says; None if it says nothing."""
-        return await self._look_up(self._channels, "conversations.info", "channel", channel, FRESH)
+    async def channel(self, channel: str, fresh: float = FRESH) -> Json | None:
+        """What ``conversations.info`` says, at most so many seconds ago; None if it says nothing."""
+        return await self._look_up(self._channels, "conversations.info", "channel", channel, fresh)
 
     async def names(self, users: Iterable[str], channels: Iterable[str] = ()) -> Names:
         """Display names for the ids that a text holds."""

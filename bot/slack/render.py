@@ -13,7 +13,7 @@ from bot.catalog import WORDS, say
 from bot.notices import label, local_time
 from bot.progress import Card, Line, LineState
 from bot.slack.mentions import harmless_names
-from bot.slack.visible import visible
+from bot.slack.visible import HIDDEN_RUN, visible
 from bot.surface import Request
 from memory.types import ToolCall
 
@@ -103,7 +103,8 @@ def _closing(card: Card) -> list[str]:
 
 def _line(line: Line, locale: str) -> str:
     told = f"`{_code(label(line.call))}`"
-    note = line.note
+    first, _, rest = line.note.partition(" · ")
+    note = rest if rest and first in label(line.call) else line.note  # said once is enough
     match line.state:
         case "waiting":
             note = say("card.needs_yes", locale)
@@ -143,7 +144,7 @@ def request_blocks(request: Request) -> tuple[list[Block], str]:
 
 def change(call: ToolCall, locale: str) -> str:
     """What a call will change, in one sentence, as mrkdwn. Arguments stand in code, so that none can add a line."""
-    return _changes(call, locale, lambda value: f"`{_code(value)}`")
+    return _changes(call, locale, _span)
 
 
 def _changes(call: ToolCall, locale: str, shown: Callable[[str], str]) -> str:
@@ -156,13 +157,15 @@ def _changes(call: ToolCall, locale: str, shown: Callable[[str], str]) -> str:
 
 
 def long_arguments(call: ToolCall) -> bool:
-    """Whether a card shows only the beginning of an argument, so that a file must show the whole."""
-    return any(len(_fenced(told)) > _ARGUMENT for told in _told(call).values()) or len(call.arguments) > _MOST
+    """Whether a card leaves something of the arguments out, so that a file must show the whole."""
+    shown = [_fenced(told) for told in _told(call).values()]
+    return len(shown) > _MOST or any(len(one) > _ARGUMENT or HIDDEN_RUN in one for one in shown)
 
 
 def arguments_file(call: ToolCall) -> str:
-    """All arguments as they will run, for the file beside a card."""
-    return json.dumps({"tool": call.name, "arguments": call.arguments}, ensure_ascii=False, indent=2)
+    """All arguments as they will run, for the file beside a card: JSON in which what hides is escaped."""
+    text = json.dumps({"tool": call.name, "arguments": call.arguments}, ensure_ascii=False, indent=2)
+    return text.translate({ord(one): json.dumps(one)[1:-1] for one in set(text) if one != "\n" and visible(one) != one})
 
 
 def _told(call: ToolCall) -> dict[str, str]:
@@ -190,7 +193,7 @@ def _who(request: Request) -> str:
         lines.append(say("approval.votes", locale, number=len(request.votes), needed=asked.needed, people=yes))
     if request.grant_minutes and asked.resource is not None:
         pattern = ", ".join(f"{name} = {value}" for name, value in asked.resource.items())
-        covers = f"`{_code(f'{request.call.name} · {pattern}')}`"
+        covers = _span(f"{request.call.name} · {pattern}")
         lines.append(say("approval.grant", locale, covers=covers, minutes=request.grant_minutes))
     return "\n".join(lines)
 
@@ -242,6 +245,10 @@ def _escaped(text: str) -> str:
 def _code(text: str) -> str:
     """Inside a code span, which ends at a backtick and at the end of the line."""
     return _short(_escaped(text).replace("`", "'").replace("\n", "⏎"), 200) or "–"
+
+
+def _span(text: str) -> str:
+    return f"`{_code(text) if text else '(empty)'}`"
 
 
 def _fenced(text: str) -> str:
