@@ -35,7 +35,7 @@ from memory.records import (
     load,
 )
 from memory.search import Found, rank, terms
-from memory.steps import ThreadState, fold
+from memory.state import ThreadState, fold
 from memory.types import MessageId, ThreadKey
 
 Effect = Callable[[Connection], None]

@@ -18,7 +18,8 @@ from memory.records import (
     ToolEnded,
     UserSaid,
 )
-from memory.steps import Rest, Wait, fold, next_step
+from memory.state import fold
+from memory.steps import Rest, Wait, next_step
 from tests.doubles import PEOPLE
 from tests.laws.provider import extends
 from tests.laws.toolbox import Done

@@ -15,7 +15,8 @@ from memory.context import assemble
 from memory.db import Database
 from memory.log import CorruptLog, Fenced, Logs, Place, ensure_thread, keep_whole
 from memory.records import Record
-from memory.steps import Rest, fold, next_step
+from memory.state import fold
+from memory.steps import Rest, next_step
 from memory.types import MessageId, ThreadKey
 from tests.doubles import Clock, says
 from tests.laws.world import scratch

@@ -22,19 +22,8 @@ from memory.records import (
     Unbound,
     Verdict,
 )
-from memory.steps import (
-    AskModel,
-    Deliver,
-    GiveUp,
-    Refuse,
-    Rest,
-    RunCalls,
-    Step,
-    ThreadState,
-    Wait,
-    fold,
-    next_step,
-)
+from memory.state import ThreadState, fold
+from memory.steps import AskModel, Deliver, GiveUp, Refuse, Rest, RunCalls, Step, Wait, next_step
 from memory.types import MessageId, ToolResult, Usage
 from tests.doubles import ANA, BEN, call, says
 from tests.memory.samples import LOOK, POST, asked, compacted, ended, given, numbered, posted, said, started
