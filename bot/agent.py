@@ -12,7 +12,9 @@ from collections.abc import Awaitable, Callable
 from contextlib import aclosing
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
+from typing import Literal
 
+from bot.approvals import Rules, approvers, too_few
 from bot.budget import Limits, looping, next_midnight, reached, warning
 from bot.events import AgentEvent, Asking, CallFinished, CallStarted, Recorded, Thought, Waiting, Wrote
 from bot.model import (
@@ -25,8 +27,11 @@ from bot.model import (
     StaleThinking,
     TextGrew,
     ThoughtGrew,
+    TooLong,
 )
 from bot.prompts import NOTES
+from memory.context import Context
+from memory.failpoints import Reach, nothing
 from memory.log import ThreadLog, keep_whole
 from memory.records import (
     ApprovalAsked,
@@ -40,14 +45,16 @@ from memory.records import (
     Unbound,
     digest,
 )
-from memory.spend import Spend, spending
-from memory.steps import GiveUp, Refuse, RunCalls
+from memory.spend import Spend
+from memory.steps import GiveUp, Refuse, RunCalls, ThreadState, covered
 from memory.types import CallId, Opaque, Person, Thinking, ToolCall
 from tools.base import Effect, ToolContext
 from tools.policy import Decision, Policy, decide
 from tools.registry import Ran, Registry, failure
 
 Emit = Callable[[AgentEvent], None]
+Allowance = Literal["approval", "grant", "policy"]
+"""What lets a change happen."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +78,8 @@ class Scene:
 
     emit: Emit
     tool_context: Callable[[CallId], ToolContext]
-    approvers: tuple[str, ...]
+    place: str
+    """Where the conversation is, as settings name it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,10 +91,11 @@ class Agent:
     spend: Spend
     limits: Limits = field(default_factory=Limits)
     policy: Policy = field(default_factory=Policy)
+    rules: Rules = field(default_factory=Rules)
     patience: Patience = field(default_factory=Patience)
     max_output: int = 16_000
-    approval_seconds: float = 86_400.0
     sleep: Callable[[float], Awaitable[object]] = asyncio.sleep
+    reach: Reach = nothing
 
     @property
     def frame(self) -> str:
@@ -97,20 +106,25 @@ class Agent:
     # -- asking the model ------------------------------------------------------------------------
 
     async def ask(self, log: ThreadLog, scene: Scene) -> None:
-        """Ask the model once, and write down what it said or why it could not be asked."""
+        """Ask the model once, and write down what it said or why it could not be asked.
+
+        Raises ``TooLong`` when the conversation does not fit.
+        """
         now, turn = log.clock(), log.state.turn
         if turn.closing is None and (note := self._limit(log, now)) is not None:
             await self._append(log, scene, note)
             return
         requester = turn.requester
-        if requester and await self._over_daily_budget(requester, now):
+        if requester and await self._over_daily_budget(requester, now, fresh=turn.asks == 0):
             reset = next_midnight(datetime.fromtimestamp(now, UTC))
             await self._append(log, scene, Stopped(reason="budget", detail=reset.isoformat()))
             return
         if log.state.frame != self.frame:
             await self._append(log, scene, Framed(digest=self.frame))
         try:
-            said = await self._ask_patiently(log, scene)
+            said = await self.question(log, scene, log.context)
+        except TooLong:
+            raise  # the one who called can shorten the conversation
         except StaleThinking as error:
             await self._append(log, scene, _unbind(log, error))
         except Misconfigured as error:
@@ -127,15 +141,18 @@ class Agent:
         limit = reached(turn, self.limits, now)
         return None if limit is None else Noted(reason="limit", text=NOTES["limit"].format(limit=limit))
 
-    async def _over_daily_budget(self, requester: Person, now: float) -> bool:
+    async def _over_daily_budget(self, requester: Person, now: float, *, fresh: bool) -> bool:
+        """Read anew when a turn begins; after that, each answer of the model has told what the day came to."""
         cap = self.limits.daily_dollars
-        return bool(cap) and await self.spend.today(now, requester.id) >= cap
+        return bool(cap) and await self.spend.today(now, requester.id, fresh=fresh) >= cap
 
-    async def _ask_patiently(self, log: ThreadLog, scene: Scene) -> ModelSaid:
-        request = Request(log.key, self.system, self.tools, log.context, self.model_name, self.max_output)
+    async def question(self, log: ThreadLog, scene: Scene, context: Context) -> ModelSaid:
+        """Put a question to the model, waiting while it is busy. Raises ``ModelError``; writes down only costs."""
+        request = Request(log.key, self.system, self.tools, context, self.model_name, self.max_output)
         attempt = 0
         while True:
             scene.emit(Asking())
+            self.reach("model.before")
             try:
                 said = await self._stream(request, scene)
             except Busy as error:
@@ -146,6 +163,7 @@ class Agent:
                 scene.emit(Waiting(seconds, str(error)))
                 await self.sleep(seconds)
                 continue
+            self.reach("model.after")
             if said.stop == "length" and request.max_output == self.max_output:
                 await self._append(log, scene, said.model_copy(update={"kept": False}))
                 request = replace(request, max_output=self.max_output * 3)
@@ -187,49 +205,70 @@ class Agent:
 
     async def run_calls(self, log: ThreadLog, step: RunCalls, scene: Scene) -> None:
         """Ask for what needs a yes, run the reads side by side, then the writes one by one, in order."""
-        asks, reads, writes = list[Record](), list[ToolCall](), list[ToolCall]()
+        closed, reads, writes = list[Record](), list[ToolCall](), list[tuple[ToolCall, Allowance]]()
         for call in step.calls:
-            if call.id in step.approved:
-                writes.append(call)
-            elif (refused := self._refused(log, call)) is not None:
-                asks.append(refused)
-            elif self._effect(call) is Effect.READ:
-                reads.append(call)
-            elif self._decide(log, call) is Decision.RUN:
-                writes.append(call)
-            else:
-                asks.append(self._asking(log, call, scene))
-        if asks:
-            await self._append(log, scene, *asks)
+            match self._fate(log, call, scene, approved=call.id in step.approved):
+                case "read":
+                    reads.append(call)
+                case ("approval" | "grant" | "policy") as allowance:
+                    writes.append((call, allowance))
+                case record:
+                    closed.append(record)
+        if closed:
+            await self._append(log, scene, *closed)
         elif reads:
             await self._run_reads(log, scene, reads)
         else:
-            await self._run_write(log, scene, writes[0])
+            await self._run_write(log, scene, *writes[0])
+
+    def _fate(
+        self, log: ThreadLog, call: ToolCall, scene: Scene, *, approved: bool
+    ) -> Literal["read"] | Allowance | ToolEnded | ApprovalAsked:
+        """What becomes of a call: it is read, it may change something by an allowance, or it is answered or asked."""
+        state, effect, name = log.state, self._effect(call), digest(call)
+        decision = decide(self.policy, call.name, effect, place=scene.place, tainted=state.tainted)
+        if approved and decision is not Decision.REFUSE and not _made_since(state, call.id, name):
+            return "approval"
+        if (problem := self.tools.problem(call)) is not None:
+            return self._ended(log, call, Ran(problem, "failed"))
+        if decision is Decision.REFUSE:
+            why = failure(call, "forbidden", f"{call.name} is switched off here.", hint="Say so; do not try it again.")
+            return ToolEnded(result=why, outcome="not_run")
+        if effect is Effect.READ:
+            return "read"
+        if name in state.writes:
+            if state.writes[name] == state.turn.seq and name not in state.turn.told:
+                return ToolEnded(result=failure(call, "done_already", NOTES["done_already"]), outcome="repeated")
+            return self._asking(log, call, again=True)
+        if decision is Decision.RUN:
+            return "policy"
+        return "grant" if covered(state, call, log.clock()) else self._asking(log, call)
 
     def _effect(self, call: ToolCall) -> Effect:
         tool = self.tools.get(call.name)
         return tool.effect if tool else Effect.READ
 
-    def _decide(self, log: ThreadLog, call: ToolCall) -> Decision:
-        return decide(self.policy, call.name, self._effect(call), tainted=log.state.turn.tainted)
-
-    def _refused(self, log: ThreadLog, call: ToolCall) -> ToolEnded | None:
-        if (problem := self.tools.problem(call)) is not None:
-            return self._ended(log, call, Ran(problem, "failed"))
-        if self._decide(log, call) is Decision.REFUSE:
-            why = failure(call, "forbidden", f"{call.name} is switched off here.", hint="Say so; do not try it again.")
-            return ToolEnded(result=why, outcome="not_run")
-        return None
-
-    def _asking(self, log: ThreadLog, call: ToolCall, scene: Scene) -> ApprovalAsked:
-        requester = log.state.turn.requester
+    def _asking(self, log: ThreadLog, call: ToolCall, *, again: bool = False) -> ApprovalAsked | ToolEnded:
+        requester, tool = log.state.turn.requester, self.tools.get(call.name)
         assert requester is not None, "a turn begins with somebody's words"
+        assert tool is not None, "unknown tools are answered before anybody is asked"
+        rule = self.rules.rule(call.name)
+        who = approvers(rule, requester.id)
+        if too_few(who, rule.needed):
+            why = failure(call, "nobody_may_approve", NOTES["nobody_may_approve"], hint=f"Rule for {call.name}.")
+            return ToolEnded(result=why, outcome="not_run")
+        resource = {name: call.arguments.get(name) for name in tool.resource}
+        # What cannot be undone, and what several people must agree on, is asked for each time.
+        alone = tool.effect is Effect.DESTROY or rule.needed > 1
         return ApprovalAsked(
             call_id=call.id,
             digest=digest(call),
             requester=requester,
-            approvers=scene.approvers or (requester.id,),
-            expires_at=log.clock() + self.approval_seconds,
+            approvers=who,
+            needed=rule.needed,
+            expires_at=log.clock() + self.rules.seconds,
+            again=again,
+            resource=None if not resource or again or alone or log.state.tainted else resource,
         )
 
     async def _run_reads(self, log: ThreadLog, scene: Scene, calls: list[ToolCall]) -> None:
@@ -237,10 +276,11 @@ class Agent:
             tasks = [group.create_task(self._run(log, scene, call)) for call in calls]
         await self._append_results(log, scene, [(call, task.result()) for call, task in zip(calls, tasks, strict=True)])
 
-    async def _run_write(self, log: ThreadLog, scene: Scene, call: ToolCall) -> None:
+    async def _run_write(self, log: ThreadLog, scene: Scene, call: ToolCall, allowance: Allowance) -> None:
         tool = self.tools.get(call.name)
         repeatable = tool is not None and tool.idempotent
-        await self._append(log, scene, ToolStarted(call_id=call.id, digest=digest(call), repeatable=repeatable))
+        start = ToolStarted(call_id=call.id, digest=digest(call), repeatable=repeatable, by=allowance)
+        await self._append(log, scene, start)
         running = asyncio.ensure_future(self._run(log, scene, call))
         try:
             await asyncio.shield(running)
@@ -270,7 +310,7 @@ class Agent:
         return ToolEnded(
             result=ran.result,
             outcome=ran.outcome,
-            handle=_handle(log, call) if ran.whole is not None else "",
+            handle=_handle(log, call),
             warning="" if polling else warning(times, turn.stale + ((call.name, ran.result.text) in turn.seen)),
             counted=not polling,
         )
@@ -289,7 +329,7 @@ class Agent:
     async def _append(self, log: ThreadLog, scene: Scene, *records: Record) -> None:
         requester = log.state.turn.requester
         dollars = sum(record.usage.dollars for record in records if isinstance(record, ModelSaid))
-        cost = [spending(log.clock(), requester.id, dollars)] if requester and dollars else []
+        cost = [self.spend.adding(log.clock(), requester.id, dollars)] if requester and dollars else []
         for stored in await log.append(*records, also=cost):
             scene.emit(Recorded(stored))
 
@@ -297,6 +337,12 @@ class Agent:
 def _handle(log: ThreadLog, call: ToolCall) -> str:
     """The name of a result that stays the same for ever: r and the number of the call in its thread."""
     return f"r{log.state.ordinals.get(call.id, log.state.calls_made)}"
+
+
+def _made_since(state: ThreadState, call_id: CallId, name: str) -> bool:
+    """Whether the same change was made after it was asked for here: the yes was to making it once."""
+    approval = state.approval_of(call_id)
+    return approval is not None and not approval.asked.again and name in state.writes
 
 
 def _unbind(log: ThreadLog, error: StaleThinking) -> Record:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import signal
 import time
 from contextlib import AsyncExitStack
@@ -17,14 +18,18 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from bot.agent import Agent, Patience
+from bot.approvals import Rules
 from bot.budget import Limits
 from bot.clients import identify, make_model, slack_client
+from bot.compactor import Compactor
 from bot.config import ConfigurationError, Settings
 from bot.dispatcher import InProcessDispatcher
 from bot.health import Counters, Server, operator_app, server
 from bot.lock import FolderLock, Locked
 from bot.prompts import SYSTEM
+from bot.secrets import Mask
 from bot.slack.chat import SlackChat
+from bot.slack.directory import Directory
 from bot.slack.door import Door
 from bot.slack.editor import Editor
 from bot.slack.gateway import Gateway
@@ -32,9 +37,12 @@ from bot.slack.inbound import Own
 from bot.slack.pacer import Pacer
 from bot.slack.people import People
 from bot.slack.reader import Reader
+from bot.slack.sockets import PING, Sockets
 from bot.slack.surface import SlackSurface
 from bot.turns import Turns
+from memory.compaction import Marks
 from memory.db import Database, DatabaseError
+from memory.failpoints import FailPoint, Reach, nothing
 from memory.inbox import Inbox
 from memory.log import Logs
 from memory.spend import Spend
@@ -45,9 +53,10 @@ from tools.math import calculate
 from tools.policy import Policy
 from tools.registry import Registry
 from tools.slack_read import SLACK_READ_TOOLS
+from tools.slack_write import SLACK_WRITE_TOOLS
 from tools.web import web_tools
 
-GRACE = 8.0
+GRACE = 7.0
 """Seconds that a stop waits for turns; what is not done by then goes on at the next start."""
 
 
@@ -75,38 +84,42 @@ async def run(settings: Settings) -> None:
     async with AsyncExitStack() as stack:
         lock = _lock(settings)
         stack.callback(lock.release)
-        database = _open_database(settings)
+        reach = FailPoint(settings.failpoint).reach if settings.failpoint else nothing
+        database = _open_database(settings, reach)
         stack.callback(database.close)
         client = slack_client(settings)
         own = await identify(client)
-        parts = build(settings, database, client, own)
-        web, handlers = await _listen(settings, parts, stack)
+        parts = build(settings, database, client, own, reach)
+        web, sockets = await listen(settings, parts, stack)
         await parts.inbox.purge()
         await parts.dispatcher.start(await parts.inbox.open_threads())
-        for handler in handlers:
-            await handler.connect_async()  # pyright: ignore[reportUnknownMemberType] - untyped in Bolt
-        print("bobbin ready", flush=True)
-        structlog.get_logger().info("ready", action="ready", team=own.team, mode=settings.mode)
-        await stop.wait()
+        stopped, opened = asyncio.create_task(stop.wait()), asyncio.create_task(sockets.open())
+        await asyncio.wait({stopped, opened}, return_when=asyncio.FIRST_COMPLETED)
+        if not stop.is_set():
+            opened.result()
+            gc.freeze()  # what is there now stays: going through it took 0.2 s each time, with all events waiting
+            gc.enable()
+            print("bobbin ready", flush=True)
+            structlog.get_logger().info("ready", action="ready", team=own.team, mode=settings.mode)
+        await stopped
+        opened.cancel()
         structlog.get_logger().info("stopping", action="stopping", busy=parts.dispatcher.busy)
-        for handler in handlers:
-            await handler.close_async()
+        await sockets.close()
         await parts.dispatcher.stop(GRACE)
         web.should_exit = True
 
 
-def build(settings: Settings, database: Database, client: AsyncWebClient, own: Own) -> Parts:
+def build(settings: Settings, database: Database, client: AsyncWebClient, own: Own, reach: Reach = nothing) -> Parts:
     """Wire everything together; nothing is started yet."""
-    gateway = Gateway(client, Pacer(time.monotonic))
+    gateway = Gateway(client, Pacer(time.monotonic), reach)
     people = People(gateway, own, time.monotonic)
     reader = Reader(gateway, people, own, settings.message_characters)
-    surface = SlackSurface(gateway, people, reader, Editor(gateway), time.time)
+    directory = Directory(gateway, people)
+    surface = SlackSurface(gateway, directory, reader, Editor(gateway), time.time, Mask(settings.secrets))
     logs, inbox = Logs(database), Inbox(database)
     agent = Agent(
         model=make_model(settings),
-        tools=Registry(
-            [calculate, now, *SLACK_READ_TOOLS, *web_tools(PageFetcher()), *history_tools(logs.whole_result)]
-        ),
+        tools=offered(logs),
         system=SYSTEM,
         model_name=settings.model,
         spend=Spend(database),
@@ -119,14 +132,44 @@ def build(settings: Settings, database: Database, client: AsyncWebClient, own: O
             daily_dollars=settings.daily_dollars,
         ),
         policy=Policy(frozenset(settings.free_tools), frozenset(settings.forbidden_tools)),
+        rules=Rules(settings.approval_rules, settings.approval_hours * 3600, settings.undo_seconds),
         patience=Patience(attempts=settings.model_attempts, longest=settings.model_wait),
         max_output=settings.max_output,
-        approval_seconds=settings.approval_hours * 3600,
+        reach=reach,
     )
-    turns = Turns(logs, inbox, surface, agent, SlackChat(gateway, people, reader), settings.approvers)
+    chat = SlackChat(gateway, people, reader, directory)
+    compactor = Compactor(agent, marks(settings))
+    turns = Turns(logs, inbox, surface, agent, compactor, chat, settings.grant_minutes * 60)
     dispatcher = InProcessDispatcher(turns.advance, turns.interrupt, time.time)
     door = Door(inbox, logs, own, dispatcher.wake, settings.follow, frozenset(settings.shared_channels))
     return Parts(database, inbox, dispatcher, door, surface, client, Counters())
+
+
+def marks(settings: Settings) -> Marks:
+    return Marks(
+        clear_at=settings.clear_at,
+        clear_to=settings.clear_to,
+        clear_gain=settings.clear_gain,
+        summarize_at=settings.summarize_at,
+        summarize_hard=settings.summarize_hard,
+        summary=settings.summary_tokens,
+        words=settings.words_tokens,
+        pinned=frozenset(settings.pinned_tools),
+    )
+
+
+def offered(logs: Logs) -> Registry:
+    """The tools that the model is offered. A tool of your own is added to this list."""
+    return Registry(
+        [
+            calculate,
+            now,
+            *SLACK_READ_TOOLS,
+            *SLACK_WRITE_TOOLS,
+            *web_tools(PageFetcher()),
+            *history_tools(logs.whole_result, logs.search),
+        ]
+    )
 
 
 def _lock(settings: Settings) -> FolderLock:
@@ -140,24 +183,28 @@ def _lock(settings: Settings) -> FolderLock:
         ) from error
 
 
-def _open_database(settings: Settings) -> Database:
+def _open_database(settings: Settings, reach: Reach) -> Database:
     try:
-        return Database(settings.database)
+        return Database(settings.database, reach)
     except DatabaseError as error:
         raise ConfigurationError(str(error)) from error
 
 
-async def _listen(
-    settings: Settings, parts: Parts, stack: AsyncExitStack
-) -> tuple[Server, list[AsyncSocketModeHandler]]:
-    """The operators' page, and either sockets or an address for Slack on the same port."""
+async def listen(
+    settings: Settings, parts: Parts, stack: AsyncExitStack, ping_interval: float = PING
+) -> tuple[Server, Sockets]:
+    """The operators' page, and either sockets (to be opened) or an address for Slack on the same port."""
     bolt = parts.door.app(parts.client, settings.slack_signing_secret.get_secret_value())
-    handlers = list[AsyncSocketModeHandler]()
+    token = settings.slack_app_token.get_secret_value()
+
+    def handler() -> AsyncSocketModeHandler:
+        made = AsyncSocketModeHandler(bolt, token, ping_interval=ping_interval)
+        made.client.proxy = parts.client.proxy
+        return made
+
+    sockets = Sockets(handler, settings.sockets if settings.mode == "socket" else 0, ping_interval)
     routes = list[Route]()
-    if settings.mode == "socket":
-        token = settings.slack_app_token.get_secret_value()
-        handlers = [AsyncSocketModeHandler(bolt, token, ping_interval=5) for _ in range(settings.sockets)]
-    else:
+    if settings.mode == "http":
         inner = AsyncSlackRequestHandler(bolt)
 
         async def slack(request: Request) -> Response:
@@ -166,10 +213,8 @@ async def _listen(
         routes = [Route("/slack/events", slack, methods=["POST"])]
 
     async def checks() -> dict[str, str]:
-        connected = [await handler.client.is_connected() for handler in handlers]
-        slack_state = (
-            "ok" if all(connected) else f"{connected.count(False)} of {len(connected)} sockets are not connected"
-        )
+        deaf = sockets.deaf
+        slack_state = f"{deaf} of {sockets.count} sockets hear nothing" if deaf else "ok"
         return {"database": await _database_state(parts.database), "slack": slack_state}
 
     def metrics() -> str:
@@ -183,7 +228,7 @@ async def _listen(
         if serving.done():
             serving.result()
         await asyncio.sleep(0.01)
-    return web, handlers
+    return web, sockets
 
 
 async def _serve(web: Server, settings: Settings) -> None:

@@ -32,10 +32,12 @@ WORDS: dict[str, dict[Language, str]] = {
     "card.seconds": _both("{number} s", "{number} 秒"),
     "card.minutes": _both("{minutes} min {seconds} s", "{minutes} 分 {seconds} 秒"),
     "card.tokens": _both("{tokens} tokens, {cached} % cached", "{tokens} tokens，{cached}% 来自缓存"),
+    "card.context": _both("context {tokens}", "上下文 {tokens}"),
     "card.writing": _both("writing the answer", "正在写答复"),
     "card.waiting": _both("{why}; trying again in {seconds} s", "{why}，{seconds} 秒后重试"),
     "card.more": _both("… and {number} earlier steps", "……及之前的 {number} 步"),
     "card.not_run": _both("not run", "未执行"),
+    "card.repeated": _both("done before, not repeated", "此前已执行，未重复"),
     "card.uncertain": _both("outcome unknown", "结果未知"),
     "card.failed_call": _both("failed", "失败"),
     "card.needs_yes": _both("needs a yes", "需要批准"),
@@ -44,6 +46,13 @@ WORDS: dict[str, dict[Language, str]] = {
     "approval.who": _both(
         "{people} may approve with ✅ or refuse with ❌ · expires {when}",
         "{people} 可用 ✅ 批准或用 ❌ 拒绝 · {when} 到期",
+    ),
+    "approval.votes": _both(
+        "{number} of {needed} approvals so far: {people}", "已有 {number}/{needed} 个批准：{people}"
+    ),
+    "approval.grant": _both(
+        "🔁 approves this and also {covers} in this thread for {minutes} min",
+        "🔁 批准此操作，并在 {minutes} 分钟内于此话题中同样允许 {covers}",
     ),
     "approval.or": _both(" or ", " 或 "),
     "approval.approve": _both("Approve", "批准"),
@@ -76,7 +85,9 @@ WORDS: dict[str, dict[Language, str]] = {
     # what a call will change
     "change.post_message": _both("Posts a message in {channel}.", "在 {channel} 发布一条消息。"),
     "change.send_dm": _both("Sends a direct message to {user}.", "给 {user} 发送私信。"),
-    "change.add_reaction": _both("Adds :{name}: to a message in {channel}.", "给 {channel} 的一条消息添加 :{name}:。"),
+    "change.add_reaction": _both(
+        "Adds the emoji {name} to a message in {channel}.", "给 {channel} 的一条消息添加表情 {name}。"
+    ),
     "change.schedule_message": _both(
         "Schedules a message in {channel} for {at}.", "安排在 {at} 于 {channel} 发布消息。"
     ),
@@ -98,6 +109,10 @@ WORDS: dict[str, dict[Language, str]] = {
         "You can't decide this one: {people} may. Your reaction changed nothing.",
         "此请求不由你决定，可由 {people} 决定。你的操作未产生任何影响。",
     ),
+    "whisper.not_requester": _both(
+        "You asked for this, so another person has to decide: {people}. Your reaction changed nothing.",
+        "此请求由你提出，须由他人决定：{people}。你的操作未产生任何影响。",
+    ),
     "whisper.not_member": _both(
         "Only full members of this workspace may decide. Your reaction changed nothing.",
         "只有本工作区的正式成员可以决定。你的操作未产生任何影响。",
@@ -109,6 +124,10 @@ WORDS: dict[str, dict[Language, str]] = {
     "whisper.closed": _both(
         "This request is closed. Nothing changed. Ask again in the thread if it is still wanted.",
         "此请求已关闭，未做任何更改。如仍需要，请在话题中重新提出。",
+    ),
+    "whisper.too_late": _both(
+        "Too late to take the approval back: it has run, or is running now. Nothing changed.",
+        "已来不及撤回批准：操作已执行或正在执行。未做任何更改。",
     ),
     "whisper.several": _both(
         "Several requests are open. Please decide on each with ✅ or ❌ on its own message.",
@@ -153,6 +172,22 @@ WORDS: dict[str, dict[Language, str]] = {
         "⚠️ `{tool}` was interrupted: it may or may not have happened, and I will not repeat it by myself. "
         "Please look, then reply *inspect*, *repeat* or *drop*.",
         "⚠️ `{tool}` 被中断：可能已执行，也可能没有，我不会自行重复。请先查看，然后回复“检查”、“重复”或“放弃”。",
+    ),
+    "notice.compacted": _both(
+        "🗜 Compacted {before} → {after} tokens: kept your words, decisions, open work and identifiers; "
+        "set aside {calls} results and what was said between, still searchable.",
+        "🗜 已压缩 {before} → {after} tokens：保留了你们的原话、决定、进行中的工作和标识符；"
+        "{calls} 个结果及其间内容已搁置，仍可搜索。",
+    ),
+    "notice.not_compacted": _both(
+        "🗜 Nothing to gain: the conversation has {before} tokens, and a summary would have {after}.",
+        "🗜 无需压缩：对话有 {before} tokens，摘要将有 {after}。",
+    ),
+    "notice.compacted_plain": _both(
+        " The model could not write the summary, so it was made from the log.", " 模型未能写出摘要，已根据日志生成。"
+    ),
+    "whisper.nothing_to_compact": _both(
+        "Nothing has changed since the conversation was compacted.", "自上次压缩以来没有变化。"
     ),
     "notice.done": _both("Done: {calls}.", "已完成：{calls}。"),
     "notice.left": _both("Not done: {calls}.", "未完成：{calls}。"),

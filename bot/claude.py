@@ -101,7 +101,7 @@ class Claude:
 
     async def _stream(self, body: Json, betas: list[str]) -> AsyncGenerator[ModelEvent, None]:
         headers = {"anthropic-beta": ",".join(betas)} if betas else {}
-        arguments = _Arguments()
+        arguments, whole = _Arguments(), False
         async with self.client.messages.stream(**body, extra_headers=headers) as stream:
             async for event in stream:
                 match event.type:
@@ -116,8 +116,12 @@ class Claude:
                         arguments.grow(event.partial_json)
                     case "content_block_stop":
                         arguments.check()
+                    case "message_stop":
+                        whole = True
                     case _:
                         pass
+            if not whole:  # a connection may also end politely, in the middle of an answer
+                raise Busy("the model's answer broke off")
             final = await stream.get_final_message()
         yield self._said(final, str(body["model"]))
 
@@ -209,9 +213,9 @@ class _Arguments:
         self.text += more
 
     def check(self) -> None:
-        """Raises ``ValueError`` if what has arrived is not whole."""
-        if self.text:
-            json.loads(self.text)
+        """Raises ``ValueError`` if what has arrived is not a whole object."""
+        if self.text and not isinstance(json.loads(self.text), dict):
+            raise ValueError("the arguments of a call are not an object")
         self.text = ""
 
 

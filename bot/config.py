@@ -5,7 +5,16 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import AliasChoices, BeforeValidator, Field, SecretStr, ValidationError
+from pydantic import (
+    AliasChoices,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    SecretStr,
+    ValidationError,
+    model_validator,
+)
 from pydantic_settings import (
     BaseSettings,
     NoDecode,
@@ -29,6 +38,23 @@ Words = Annotated[tuple[str, ...], NoDecode, BeforeValidator(_words)]
 def _plain(name: str) -> Any:
     """A setting that others know by this name, without our prefix."""
     return AliasChoices(name, name.lower())
+
+
+class ApprovalRule(BaseModel):
+    """Who decides on a tool's calls: people (U...) and user groups (S...); nobody named means the requester."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    approvers: tuple[str, ...] = ()
+    needed: int = Field(default=1, ge=1)
+    requester: bool = True
+    """Whether the requester may be one of those who say yes."""
+
+    @model_validator(mode="after")
+    def _possible(self) -> ApprovalRule:
+        if not self.approvers and (self.needed > 1 or not self.requester):
+            raise ValueError("a rule that asks others than the requester must name approvers")
+        return self
 
 
 class Settings(BaseSettings):
@@ -63,6 +89,7 @@ class Settings(BaseSettings):
     slack_mode: Literal["auto", "socket", "http"] = "auto"
     sockets: int = Field(default=2, ge=1, le=10)
     log_format: Literal["console", "json"] = "console"
+    failpoint: str = Field(default="", pattern=r"^$|^[\w.]+(@\d+)?$")
     log_level: Literal["debug", "info", "warning", "error"] = "info"
 
     follow: Literal["own", "all", "mention"] = "own"
@@ -76,8 +103,19 @@ class Settings(BaseSettings):
     seconds: float = Field(default=900, ge=0)
     daily_dollars: float = Field(default=20.0, ge=0)
 
+    clear_at: int = Field(default=60_000, ge=0)
+    clear_to: int = Field(default=12_000, ge=0)
+    clear_gain: int = Field(default=20_000, ge=0)
+    summarize_at: int = Field(default=120_000, ge=0)
+    summarize_hard: int = Field(default=160_000, ge=0)
+    summary_tokens: int = Field(default=4_000, ge=500)
+    words_tokens: int = Field(default=24_000, ge=1_000)
+    pinned_tools: Words = ()
+
     approval_hours: float = Field(default=24, gt=0)
-    approvers: Words = ()
+    approval_rules: dict[str, ApprovalRule] = Field(default_factory=dict[str, ApprovalRule])
+    undo_seconds: float = Field(default=0, ge=0)
+    grant_minutes: float = Field(default=60, ge=0)
     free_tools: Words = ()
     forbidden_tools: Words = ()
 
@@ -176,5 +214,7 @@ def load_settings() -> Settings:
 
 def _problem(item: Any) -> str:
     name = str(item["loc"][0]) if item["loc"] else "settings"
-    shown = name.upper() if name.lower().startswith(("slack_", "anthropic_")) else f"BOBBIN_{name.upper()}"
+    setting = Settings.model_fields.get(name.lower())
+    plain = setting is not None and setting.validation_alias is not None
+    shown = name.upper() if plain else f"BOBBIN_{name.upper()}"
     return f"{shown}: {item['msg']}. Correct it in the environment or in bobbin.toml; the README lists all settings."

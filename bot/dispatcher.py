@@ -19,6 +19,10 @@ Advance = Callable[[ThreadKey, int], Awaitable[float | None]]
 """Work on a thread until it parks. Takes how often that failed before; returns when to come back (seconds of 1970)."""
 
 
+LAST_WAIT = 1.0
+"""Seconds for tasks to end after they were cancelled; what they leave open is closed at the next start."""
+
+
 class Dispatcher(Protocol):
     def wake(self, thread: ThreadKey) -> None:
         """Something happened in this thread: work on it, now or after what runs there already."""
@@ -74,7 +78,8 @@ class InProcessDispatcher:
         _, late = await asyncio.wait(tasks, timeout=grace)
         for task in late:
             task.cancel()
-        await asyncio.gather(*late, return_exceptions=True)
+        if late:  # a change that is under way is seen through, but not for longer than this
+            await asyncio.wait(late, timeout=LAST_WAIT)
 
     @property
     def busy(self) -> int:

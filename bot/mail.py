@@ -10,12 +10,27 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 
-from bot.approvals import Decision, Refused, authorize, decision, is_stop
+from bot.approvals import Decision, Refused, Rules, authorize, compaction_focus, decision, is_group, is_stop, named
 from bot.catalog import say
 from bot.surface import Surface
 from memory.inbox import Deleted, Edited, Gestured, Inbound, Inbox, Said, Waiting, taken
 from memory.log import ThreadLog
-from memory.records import ApprovalGiven, MessageDeleted, MessageEdited, Record, Stopped, Stored, UserSaid
+from memory.records import (
+    ApprovalAsked,
+    ApprovalGiven,
+    Compacted,
+    CompactionAsked,
+    CompactionSkipped,
+    Granted,
+    MessageDeleted,
+    MessageEdited,
+    ModelSaid,
+    Record,
+    Stopped,
+    Stored,
+    UserSaid,
+    Verdict,
+)
 from memory.steps import Approval
 from memory.types import MessageId, Person
 
@@ -27,6 +42,8 @@ CLOCKS_APART = timedelta(seconds=2).total_seconds()
 class Mail:
     inbox: Inbox
     surface: Surface
+    rules: Rules
+    grant_seconds: float
 
     async def take(self, log: ThreadLog) -> tuple[Stored, ...]:
         """Append what waits in the inbox of this thread; returns the new records."""
@@ -56,10 +73,12 @@ class Mail:
         pending = undecided(log)
         if is_stop(said.words):
             return await self._stop(log, heard.author)
+        if not pending and (focus := compaction_focus(said.words)) is not None:
+            return await self._compact(log, heard.author, focus)
         if pending and (verdict := decision(said.words)) is not None:
             return await self._decided_by_words(log, said, heard, verdict)
         records = list[Record]()
-        if any(_concerns(approval, heard.author.id) for approval in pending):
+        if any(heard.author.id in {a.asked.requester.id, *a.asked.approvers} for a in pending):
             records += [_verdict(approval, "superseded", heard.author) for approval in pending]
         return [*records, heard]
 
@@ -71,12 +90,19 @@ class Mail:
         if len(pending) > 1 and approve:
             await self.surface.whisper(log.key, said.author, say("whisper.several", heard.author.locale))
             return ()
-        if said.at + CLOCKS_APART < _asked_at(log, pending[0]):
+        if _older_than_the_question(log, said, pending[0]):
             return [heard]
         records = list[Record]()
         for approval in pending:
             records += await self._verdict(log, approval, said.author, approve=approve, reason=decided.reason)
         return records
+
+    async def _compact(self, log: ThreadLog, by: Person, focus: str) -> Sequence[Record]:
+        """A wish to shorten the conversation; nothing to do if nothing was said since the last time."""
+        if any(isinstance(s.record, UserSaid | ModelSaid) and s.seq > last_compaction(log) for s in log.records):
+            return [CompactionAsked(by=by, focus=focus)]
+        await self.surface.whisper(log.key, by.id, say("whisper.nothing_to_compact", by.locale))
+        return ()
 
     async def _stop(self, log: ThreadLog, by: Person) -> Sequence[Record]:
         if not log.state.turn.over:
@@ -91,31 +117,70 @@ class Mail:
             case "stop", True:
                 by, standing = await self.surface.person(gestured.author)
                 return await self._stop(log, by) if standing != "bot" else ()
-            case ("approve" | "refuse") as gesture, True:
-                return await self._gesture_on_request(log, gestured, approve=gesture == "approve")
+            case (("approve" | "refuse" | "grant"), True):
+                return await self._gesture_on_request(log, gestured)
+            case (("approve" | "grant"), False):
+                return await self._taken_back(log, gestured)
             case _:
                 return ()
 
-    async def _gesture_on_request(self, log: ThreadLog, gestured: Gestured, *, approve: bool) -> Sequence[Record]:
+    async def _gesture_on_request(self, log: ThreadLog, gestured: Gestured) -> Sequence[Record]:
         approval = _approval_shown_in(log, gestured.message)
-        if approval is None or approval.ended or approval.given is not None:
+        if approval is None or approval not in undecided(log):
             by, standing = await self.surface.person(gestured.author)
-            if standing != "bot" and (gestured.door == "button" or approval is None):
+            if standing != "bot" and not _agrees(gestured, approval):
                 await self.surface.whisper(log.key, by.id, say("whisper.closed", by.locale))
             return ()
-        return await self._verdict(log, approval, gestured.author, approve=approve)
+        records = await self._verdict(log, approval, gestured.author, approve=gestured.gesture != "refuse")
+        resource, by = approval.asked.resource, _who_approved(records)
+        if gestured.gesture == "grant" and by is not None and resource is not None and self.grant_seconds:
+            tool, until = log.state.open_calls[approval.asked.call_id].name, log.clock() + self.grant_seconds
+            return [*records, Granted(tool=tool, resource=resource, by=by, expires_at=until)]
+        return records
+
+    async def missed(self, log: ThreadLog) -> tuple[Stored, ...]:
+        """Verdicts by reactions that were made while no process was listening."""
+        new = list[Stored]()
+        for approval in undecided(log):
+            for message in log.state.posted.get((approval.seq, "approval"), ())[:1]:
+                for gesture, author in await self.surface.reactions(message):
+                    made = Gestured(thread=log.key, message=message, author=author, gesture=gesture)
+                    new.extend(await log.append(*await self._gestured(log, made)))
+        return tuple(new)
+
+    async def _taken_back(self, log: ThreadLog, gestured: Gestured) -> Sequence[Record]:
+        """A yes whose reaction was removed before the call ran."""
+        approval = _approval_shown_in(log, gestured.message)
+        if approval is None or gestured.author not in approval.votes:
+            return ()
+        by, _ = await self.surface.person(gestured.author)
+        if approval.ended or approval.asked.call_id in log.state.started:
+            await self.surface.whisper(log.key, by.id, say("whisper.too_late", by.locale))
+            return ()
+        return [_verdict(approval, "withdrawn", by)]
 
     async def _verdict(
         self, log: ThreadLog, approval: Approval, author: str, *, approve: bool, reason: str = ""
     ) -> Sequence[Record]:
         """The one way to a verdict, whatever the door."""
+        asked = approval.asked
         by, standing = await self.surface.person(author)
-        refusal = authorize(author, standing, approval.asked)
+        if asked.expires_at <= log.clock():
+            await self.surface.whisper(log.key, author, say("whisper.closed", by.locale))
+            return ()
+        rule = self.rules.rule(log.state.open_calls[asked.call_id].name)
+        refusal = authorize(author, standing, asked, rule, await self._groups_of(author, asked))
         if isinstance(refusal, Refused):
-            people = say("approval.or", by.locale).join(f"<@{approver}>" for approver in approval.asked.approvers)
+            people = named(asked.approvers, by.locale)
             await self.surface.whisper(log.key, author, say(refusal.why, by.locale, people=people))
             return ()
-        return [_verdict(approval, "approved" if approve else "refused", by, reason)]
+        undo = log.clock() + self.rules.undo if approve and self.rules.undo else 0.0
+        return [_verdict(approval, "approved" if approve else "refused", by, reason, undo)]
+
+    async def _groups_of(self, person: str, asked: ApprovalAsked) -> frozenset[str]:
+        groups = [one for one in asked.approvers if is_group(one)]
+        members = [await self.surface.group(group) for group in groups]
+        return frozenset(group for group, people in zip(groups, members, strict=True) if person in people)
 
     # -- corrections -----------------------------------------------------------------------------
 
@@ -142,7 +207,7 @@ class Settled:
 
 
 def settled(rows: Sequence[Waiting]) -> list[Settled]:
-    """Put together what is about the same unread message, in the order of arrival."""
+    """Put together what is about the same unread message; words stand in the order in which they were written."""
     out = list[Settled]()
     for row in rows:
         match row.inbound:
@@ -154,7 +219,17 @@ def settled(rows: Sequence[Waiting]) -> list[Settled]:
                     out[index] = Settled((*out[index].rows, row), _after(out[index].inbound, row.inbound))
             case _:
                 out.append(Settled((row,), row.inbound))
-    return out
+    return _as_written(out)
+
+
+def _as_written(arrived: list[Settled]) -> list[Settled]:
+    """Several connections to the platform may bring two messages in the wrong order."""
+    said = iter(sorted((one for one in arrived if isinstance(one.inbound, Said)), key=_written))
+    return [next(said) if isinstance(one.inbound, Said) else one for one in arrived]
+
+
+def _written(settled: Settled) -> float:
+    return settled.inbound.at if isinstance(settled.inbound, Said) else 0.0
 
 
 def _after(said: Inbound | None, change: Edited | Deleted) -> Inbound | None:
@@ -184,22 +259,42 @@ def interrupts(log: ThreadLog, inbound: Inbound) -> bool:
 
 def undecided(log: ThreadLog) -> list[Approval]:
     """Requests that still wait for somebody, oldest first."""
-    return [approval for approval in log.state.approvals.values() if approval.given is None and not approval.ended]
+    return [
+        approval
+        for call_id, approval in log.state.approvals.items()
+        if approval.given is None and not approval.ended and call_id not in log.state.halted
+    ]
 
 
-def _concerns(approval: Approval, person: str) -> bool:
-    return person == approval.asked.requester.id or person in approval.asked.approvers
+def _agrees(gestured: Gestured, approval: Approval | None) -> bool:
+    """Whether a reaction only says once more what was decided: there is nothing to explain."""
+    if approval is None or approval.given is None or gestured.door == "button":
+        return False
+    return approval.given.verdict == ("refused" if gestured.gesture == "refuse" else "approved")
 
 
-def _verdict(approval: Approval, verdict: str, by: Person, reason: str = "") -> ApprovalGiven:
+def last_compaction(log: ThreadLog) -> int:
+    """The seq of the last compaction, 0 if there was none."""
+    return max((s.seq for s in log.records if isinstance(s.record, Compacted | CompactionSkipped)), default=0)
+
+
+def _verdict(
+    approval: Approval, verdict: Verdict, by: Person, reason: str = "", not_before: float = 0.0
+) -> ApprovalGiven:
     asked = approval.asked
-    return ApprovalGiven.model_validate(
-        {"call_id": asked.call_id, "digest": asked.digest, "verdict": verdict, "by": by, "reason": reason}
+    return ApprovalGiven(
+        call_id=asked.call_id, digest=asked.digest, verdict=verdict, by=by, reason=reason, not_before=not_before
     )
 
 
-def _asked_at(log: ThreadLog, approval: Approval) -> float:
-    return next(stored.at for stored in reversed(log.records) if stored.seq == approval.seq)
+def _who_approved(records: Sequence[Record]) -> Person | None:
+    return next((r.by for r in records if isinstance(r, ApprovalGiven) and r.verdict == "approved"), None)
+
+
+def _older_than_the_question(log: ThreadLog, said: Said, approval: Approval) -> bool:
+    """Whether words came in before the request was shown, or were written before and came in late."""
+    asked_at = next(stored.at for stored in reversed(log.records) if stored.seq == approval.seq)
+    return (approval.seq, "approval") not in log.state.posted or said.at + CLOCKS_APART < asked_at
 
 
 def _approval_shown_in(log: ThreadLog, message: MessageId) -> Approval | None:

@@ -7,7 +7,7 @@ from datetime import datetime
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from bot.catalog import language, say
-from memory.records import Log, ModelSaid, Stopped, ToolEnded
+from memory.records import Compacted, CompactionSkipped, Log, ModelSaid, Stopped, ToolEnded
 from memory.types import CallId, Person, ToolCall
 
 LISTED = 12
@@ -41,6 +41,18 @@ def stop_notice(stopped: Stopped, turn: Log, requester: Person) -> str:
 
 def uncertain_notice(call: ToolCall, locale: str) -> str:
     return say("notice.uncertain", locale, tool=label(call))
+
+
+def compaction_notice(record: Compacted | CompactionSkipped, locale: str) -> str:
+    values = {"before": _thousands(record.before), "after": _thousands(record.after)}
+    if isinstance(record, CompactionSkipped):
+        return say("notice.not_compacted", locale, **values)
+    text = say("notice.compacted", locale, calls=record.calls_made, **values)
+    return text if record.how == "model" else text + say("notice.compacted_plain", locale)
+
+
+def _thousands(number: int) -> str:
+    return f"{number / 1000:.0f}k" if number >= 10_000 else f"{number:,}"
 
 
 def label(call: ToolCall) -> str:

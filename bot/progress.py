@@ -11,7 +11,6 @@ from memory.records import (
     ApprovalAsked,
     ApprovalGiven,
     Briefed,
-    Compacted,
     ModelSaid,
     Record,
     Stopped,
@@ -22,7 +21,7 @@ from memory.records import (
 )
 from memory.types import CallId, ToolCall, Usage
 
-LineState = Literal["planned", "running", "ok", "failed", "waiting", "not_run", "uncertain"]
+LineState = Literal["planned", "running", "ok", "failed", "waiting", "not_run", "uncertain", "repeated"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +46,8 @@ class Card:
     writing: bool = False
     waiting: tuple[float, str] | None = None
     """Seconds and reason of a wait for the model."""
-    compacted: tuple[int, int] | None = None
+    context: int = 0
+    """Tokens that the conversation has now."""
     usage: Usage = field(default_factory=Usage)
     ended: float | None = None
 
@@ -84,6 +84,8 @@ def replay(records: Iterable[Stored], locale: str) -> Card | None:
 def _record(card: Card, stored: Stored) -> Card:
     record: Record = stored.record
     match record:
+        case ModelSaid(purpose="summary"):
+            return replace(card, usage=card.usage + record.usage)
         case ModelSaid(kept=True, message=message):
             planned = tuple(Line(call) for call in message.calls)
             done = not message.calls and record.stop != "pause"
@@ -108,8 +110,6 @@ def _record(card: Card, stored: Stored) -> Card:
         case ApprovalGiven(call_id=call_id, verdict=verdict):
             state = "planned" if verdict == "approved" else "not_run"
             return replace(_with(card, call_id, state), state="working")
-        case Compacted():
-            return card
         case Stopped(reason=reason):
             state_now = "stopped" if reason in ("cancelled", "deleted", "limit") else "failed"
             return replace(card, state=state_now, ended=stored.at, writing=False, waiting=None, thought="")
@@ -118,7 +118,8 @@ def _record(card: Card, stored: Stored) -> Card:
 
 
 def _asked(card: Card, said: ModelSaid) -> Card:
-    return replace(card, asks=card.asks + 1, usage=card.usage + said.usage, waiting=None)
+    context = said.usage.prompt + said.usage.output
+    return replace(card, asks=card.asks + 1, usage=card.usage + said.usage, context=context, waiting=None)
 
 
 def _with(card: Card, call_id: CallId, state: LineState, note: str | None = None) -> Card:

@@ -16,10 +16,15 @@ _SHAPES = re.compile(
     | AKIA[0-9A-Z]{16}
     | eyJ[\w-]{10,}\.[\w-]{10,}\.[\w-]{10,}   # JSON web tokens
     | -----BEGIN[ ][A-Z ]*PRIVATE[ ]KEY-----[\s\S]*?(?:-----END[ ][A-Z ]*PRIVATE[ ]KEY-----|\Z)
+    | (?:xox[abeoprs]-|xapp-|\bsk-|gh[pousr]_|github_pat_|AKIA|eyJ)[\w.-]{4,}(?=…)   # the same, cut off
     | (?<=://)[^\s/:@]+:[^\s/@]+(?=@)   # user and password in an address
     """,
     re.VERBOSE,
 )
+
+
+CUT = "…"
+"""Stands where a text was cut off."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +35,7 @@ class Mask:
 
     def text(self, text: str) -> str:
         for value in self.values:
-            text = text.replace(value, _shown(value))
+            text = _without_beginning(text.replace(value, _shown(value)), value)
         return _SHAPES.sub(lambda match: _shown(match[0]), text)
 
     def any(self, value: Any) -> Any:
@@ -49,6 +54,15 @@ class Mask:
     def log_processor(self, _: object, __: str, event: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
         """For structlog: nothing secret in a log line."""
         return {key: self.any(value) for key, value in event.items()}
+
+
+def _without_beginning(text: str, secret: str) -> str:
+    """A long text is shown up to an ellipsis, which may stand in the middle of a secret."""
+    if CUT not in text:
+        return text
+    for length in range(len(secret) - 1, len(_shown(secret)), -1):
+        text = text.replace(secret[:length] + CUT, _shown(secret) + CUT)
+    return text
 
 
 def _shown(secret: str) -> str:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Literal, Protocol
 
 from bot.progress import Card
-from memory.inbox import Edited, Said
+from memory.inbox import Edited, Gesture, Said
 from memory.records import ApprovalAsked, ApprovalGiven, PostKind, UserSaid
 from memory.types import MessageId, Person, ThreadKey, ToolCall
 from tools.base import Output
@@ -54,6 +54,10 @@ class Request:
     locale: str
     given: ApprovalGiven | None = None
     ended: bool = False
+    votes: tuple[Person, ...] = ()
+    """Who said yes so far."""
+    grant_minutes: int = 0
+    """How long a standing approval would last; 0: none is offered."""
 
 
 Body = Card | Answer | Notice | Request
@@ -76,17 +80,31 @@ class Surface(Protocol):
 
     async def person(self, person: str) -> tuple[Person, Standing]: ...
 
+    async def reactions(self, message: MessageId) -> list[tuple[Gesture, str]]:
+        """Gestures that stand on a message now, and whose they are; none if the platform cannot say."""
+        ...
+
+    async def group(self, group: str) -> frozenset[str]:
+        """The people of a user group; nobody if the platform cannot say."""
+        ...
+
+    def place(self, thread: ThreadKey) -> str:
+        """The channel of a thread, as settings name it."""
+        ...
+
     async def earlier(self, thread: ThreadKey, before: MessageId, since: MessageId | None) -> Output:
         """What was said in the thread before a message, newest kept, and after ``since`` if that is given."""
         ...
 
-    async def post(
-        self, thread: ThreadKey, key: PostKey, body: Body, *, check: bool, seeds: Sequence[str] = ()
-    ) -> tuple[MessageId, ...]:
+    async def post(self, thread: ThreadKey, key: PostKey, body: Body, *, check: bool) -> tuple[MessageId, ...]:
         """Post as one or more messages. ``check``: an earlier try may have got through, so look first.
 
         Raises ``SurfaceError`` when the thread is gone or closed to us.
         """
+        ...
+
+    async def offer(self, message: MessageId, gestures: Sequence[Gesture]) -> None:
+        """Make it easy to answer a message with these gestures. Failures are only logged."""
         ...
 
     async def edit(self, message: MessageId, key: PostKey, body: Body) -> None:

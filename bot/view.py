@@ -14,11 +14,22 @@ import structlog
 
 from bot.catalog import say
 from bot.events import AgentEvent, Recorded
-from bot.notices import label, local_time, stop_notice, uncertain_notice
+from bot.notices import compaction_notice, label, local_time, stop_notice, uncertain_notice
 from bot.progress import Card, advance, replay
 from bot.surface import Answer, Body, Notice, PostKey, Request, Surface, SurfaceError
+from memory.inbox import Gesture
 from memory.log import ThreadLog
-from memory.records import ApprovalGiven, ModelSaid, Posted, Stopped, Stored, ToolEnded, UserSaid
+from memory.records import (
+    ApprovalGiven,
+    Compacted,
+    CompactionSkipped,
+    ModelSaid,
+    Posted,
+    Stopped,
+    Stored,
+    ToolEnded,
+    UserSaid,
+)
 from memory.steps import Approval, Deliver
 from memory.types import MessageId, Person, ToolCall
 
@@ -29,6 +40,7 @@ NOBODY = Person(id="", name="")
 class View:
     surface: Surface
     log: ThreadLog
+    grant_minutes: int = 0
     card: Card | None = None
     turn: int = 0
     _posting: asyncio.Task[None] | None = None
@@ -117,15 +129,18 @@ class View:
         key = PostKey(self.log.state.turn.seq, seq, "approval")
         body = self._request(approval)
         messages = self.log.state.posted.get((seq, "approval"), ())
-        if not messages:
-            seeds = () if final else ("approve", "refuse")
-            messages = await self._try_post(key, body, check=seq <= self.log.loaded, seeds=seeds)
-        elif final:
+        new = not messages
+        if new:
+            messages = await self._try_post(key, body, check=seq <= self.log.loaded)
+        else:
             await self.surface.edit(messages[0], key, body)
         if approval.given is not None and approval.given.verdict not in ("superseded",):
             line = self._decision_line(approval.asked.requester, approval.given, body.call)
             await self._try_post(replace(key, kind="notice"), Notice(line), check=seq <= self.log.loaded)
         await self.log.append(Posted(of=seq, what="approval", messages=messages, final=final))
+        if new and messages and not final:  # not earlier: a verdict on a message that the log does not know is lost
+            grant: tuple[Gesture, ...] = ("grant",) if body.grant_minutes else ()
+            await self.surface.offer(messages[0], ("approve", "refuse", *grant))
 
     async def _post(self, due: Deliver, body: Body | None) -> None:
         messages = tuple[MessageId, ...]()
@@ -134,11 +149,9 @@ class View:
             messages = await self._try_post(key, body, check=due.of <= self.log.loaded)
         await self.log.append(Posted(of=due.of, what=due.what, messages=messages))
 
-    async def _try_post(
-        self, key: PostKey, body: Body, *, check: bool, seeds: tuple[str, ...] = ()
-    ) -> tuple[MessageId, ...]:
+    async def _try_post(self, key: PostKey, body: Body, *, check: bool) -> tuple[MessageId, ...]:
         try:
-            return await self.surface.post(self.log.key, key, body, check=check, seeds=seeds)
+            return await self.surface.post(self.log.key, key, body, check=check)
         except SurfaceError as error:
             structlog.get_logger().error(
                 "the chat refused a message", action="post_refused", thread=self.log.key, kind=key.kind, why=str(error)
@@ -161,13 +174,23 @@ class View:
             case ToolEnded(result=result):
                 call = self._call(result.call_id)
                 return Notice(uncertain_notice(call, locale)) if call else None
+            case Compacted() | CompactionSkipped() as record:
+                return Notice(compaction_notice(record, locale))
             case _:
                 return None
 
     def _request(self, approval: Approval) -> Request:
         call = self._call(approval.asked.call_id)
         assert call is not None, "a request is asked for a call of the log"
-        return Request(call, approval.asked, self._requester.locale, approval.given, approval.ended)
+        return Request(
+            call,
+            approval.asked,
+            self._requester.locale,
+            approval.given,
+            approval.ended,
+            tuple(vote.by for vote in approval.votes.values() if vote.by is not None),
+            self.grant_minutes if approval.asked.resource is not None else 0,
+        )
 
     def _decision_line(self, requester: Person, given: ApprovalGiven, call: ToolCall) -> str:
         when = datetime.fromtimestamp(self.log.clock(), UTC)
@@ -190,7 +213,7 @@ class View:
 
     def _trusted_words(self) -> str | None:
         """In a turn that has read untrusted text: the words of people, which name the hosts that may be linked."""
-        if not self.log.state.turn.tainted:
+        if not self.log.state.tainted:
             return None
         return "\n".join(s.record.text for s in self.log.records if isinstance(s.record, UserSaid))
 

@@ -16,7 +16,10 @@ from memory.records import (
     Briefed,
     Cleared,
     Compacted,
+    CompactionAsked,
+    CompactionSkipped,
     Framed,
+    Granted,
     Log,
     MessageDeleted,
     MessageEdited,
@@ -85,7 +88,9 @@ class Assembly:
                 self._user(Text(text=f"[Bobbin: message {source} was deleted by its author. Leave it aside.]"))
             case Framed() | Unbound() | Cleared() | Compacted():
                 return not self.messages
-            case ModelSaid() | ToolStarted() | ApprovalAsked() | ApprovalGiven() | Stopped() | Posted():
+            case ModelSaid() | ToolStarted() | ApprovalAsked() | ApprovalGiven() | Granted():
+                pass
+            case Stopped() | Posted() | CompactionSkipped() | CompactionAsked():
                 pass
         return True
 
@@ -167,6 +172,7 @@ def assembly(log: Log) -> Assembly:
     built = Assembly(cleared=cleared, strip_before=strip_before, stale_thinking=stale)
     if cut is not None:
         built.messages.append(Message(role="user", parts=(Text(text=cut.text),)))
+        built.anchors = (0,)
     for stored in kept:
         if not isinstance(stored.record, Framed | Unbound | Cleared | Compacted):
             built.take(stored)

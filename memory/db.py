@@ -17,15 +17,17 @@ from queue import SimpleQueue
 from typing import Any, TypeVar
 
 import sqlalchemy as sa
-from alembic import command
-from alembic.config import Config
 from sqlalchemy import event, exc
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.engine import URL, Connection, Engine, make_url
 
+from memory.failpoints import Reach, nothing
+
 Result = TypeVar("Result")
 
 metadata = sa.MetaData()
+
+MIGRATIONS = Path(__file__).parent / "migrations"
 
 threads = sa.Table(
     "threads",
@@ -183,12 +185,15 @@ class _Pool:
 
 
 class Database:
-    """``url`` in SQLAlchemy's form. Opening creates the file and its folder and migrates the schema.
+    """``url`` in SQLAlchemy's form; ``reach`` is told before and after each commit.
+
+    Opening creates the file and its folder and migrates the schema.
 
     Raises ``DatabaseError`` when it cannot be opened.
     """
 
-    def __init__(self, url: str) -> None:
+    def __init__(self, url: str, reach: Reach = nothing) -> None:
+        self._reach = reach
         address = _address(url)
         shown = address.render_as_string(hide_password=True)
         try:
@@ -211,10 +216,22 @@ class Database:
 
         When cancelled it still waits for the commit, so ``CancelledError`` means that ``work`` is done.
         """
-        return await self._through(self._writes, work)
+        self._reach("commit.before")
+        value = await self._through(self._writes, work)
+        self._reach("commit.after")
+        return value
 
     async def read(self, work: Callable[[Connection], Result]) -> Result:
         return await self._through(self._reads, work)
+
+    async def check_writable(self) -> None:
+        """Raises ``DatabaseError`` if what is stored may only be read. Changes nothing."""
+        try:
+            await self.write(
+                lambda connection: connection.execute(sa.update(threads).where(sa.false()).values(open=True))
+            )
+        except exc.DatabaseError as error:
+            raise DatabaseError(f"the database cannot be written: {_first_line(error)}") from error
 
     async def _through(self, lane: _SingleWriter | _Pool, work: Callable[[Connection], Result]) -> Result:
         loop = asyncio.get_running_loop()
@@ -289,11 +306,28 @@ def _engine(parsed: URL) -> Engine:
 
 
 def _migrate(engine: Engine) -> None:
-    config = Config()
-    config.set_main_option("script_location", str(Path(__file__).parent / "migrations"))
     with engine.begin() as connection:
+        if _schema_version(connection) == newest_schema():
+            return
+        from alembic import command  # noqa: PLC0415 - 11 MB that only a new or an old database needs
+        from alembic.config import Config  # noqa: PLC0415
+
+        config = Config()
+        config.set_main_option("script_location", str(MIGRATIONS))
         config.attributes["connection"] = connection
         command.upgrade(config, "head")
+
+
+def newest_schema() -> str:
+    """The revision that this program works with: the last of the migrations, whose files are named by it."""
+    return max(path.name.partition("_")[0] for path in (MIGRATIONS / "versions").glob("[0-9]*.py"))
+
+
+def _schema_version(connection: Connection) -> str | None:
+    """The revision that the database is at; None for a new one."""
+    if not sa.inspect(connection).has_table("alembic_version"):
+        return None
+    return connection.execute(sa.text("SELECT version_num FROM alembic_version")).scalar()
 
 
 def _first_line(error: BaseException) -> str:

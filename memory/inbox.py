@@ -111,8 +111,15 @@ class Inbox:
 
         try:
             return await self.database.write(work)
-        except IntegrityError:  # its twin came through another door at the same moment
-            return False
+        except IntegrityError:
+            # Another door was faster by a moment: with the same event, or with the first one of the same thread.
+            # Now that this is committed, a second look tells which.
+            return await self.database.write(work)
+
+    async def knows(self, identity: str) -> bool:
+        """Whether something with this identity has come in."""
+        statement = sa.select(db.inbox.c.id).where(db.inbox.c.identity == identity)
+        return await self.database.read(lambda connection: connection.execute(statement).first()) is not None
 
     async def waiting(self, thread: ThreadKey) -> list[Waiting]:
         """What the thread has not taken yet, oldest first."""

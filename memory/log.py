@@ -7,6 +7,7 @@ append, before it has acted.
 from __future__ import annotations
 
 import asyncio
+import json
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -18,6 +19,7 @@ from sqlalchemy.engine import Connection
 
 from memory import db
 from memory.context import Assembly, Context, assembly
+from memory.prepared import Prepared
 from memory.records import (
     FORMAT,
     Cleared,
@@ -27,10 +29,12 @@ from memory.records import (
     PostKind,
     Record,
     Stored,
+    ToolEnded,
     Unbound,
     dump,
     load,
 )
+from memory.search import Found, rank, terms
 from memory.steps import ThreadState, fold
 from memory.types import MessageId, ThreadKey
 
@@ -66,6 +70,8 @@ class ThreadLog:
     state: ThreadState = field(default_factory=ThreadState)
     loaded: int = 0
     """The last seq that was there when the log was read: what came later happened in this process."""
+    fresh: bool = True
+    """Nobody has worked on it since it was read."""
     _assembly: Assembly = field(default_factory=Assembly)
     _next: int = 1
     _lock: asyncio.Lock = field(default_factory=asyncio.Lock)
@@ -98,14 +104,14 @@ class ThreadLog:
         async with self._lock:
             at = self.clock()
             stored = tuple(Stored(seq, at, record) for seq, record in zip(count(self._next), new, strict=False))
-            rows = [
+            rows: list[dict[str, object]] = [
                 {"thread": self.id, "seq": s.seq, "at": at, "version": FORMAT, "body": dump(s.record)} for s in stored
             ]
             effects = (*also, *(effect for s in stored if (effect := self._derived(s)) is not None))
 
             def work(connection: Connection) -> None:
                 if rows:
-                    connection.execute(_INSERT, rows)
+                    _INSERT.run(connection, *rows)
                 for effect in effects:
                     effect(connection)
 
@@ -124,9 +130,23 @@ class ThreadLog:
                 rebuild = not self._take(s) or rebuild
             if rebuild:
                 self._assembly = assembly(self.records)
+                self._let_go()
             if cancelled is not None:
                 raise cancelled
             return stored
+
+    def _let_go(self) -> None:
+        """Drop what a compaction stands for from memory; it stays in the database."""
+        cut = next((s.record.keep_from for s in reversed(self.records) if isinstance(s.record, Compacted)), 0)
+        first = self._turn_of(cut)
+        self.records = [stored for stored in self.records if stored.seq >= first]
+
+    def _turn_of(self, seq: int) -> int:
+        """Where to begin reading to know ``seq``: at the words that began its turn.
+
+        One that is read from its middle would be taken for another.
+        """
+        return fold(stored for stored in self.records if stored.seq <= seq).turn.seq or seq
 
     def _take(self, stored: Stored) -> bool:
         self.records.append(stored)
@@ -144,14 +164,13 @@ class ThreadLog:
                 ]
                 return (lambda connection: _remember_posts(connection, rows)) if rows else None
             case Compacted(keep_from=keep_from):
-                # From the words that began a turn: one that is read from its middle would be taken for another.
-                read_from = fold(s for s in self.records if s.seq <= keep_from).turn.seq or keep_from
+                read_from = self._turn_of(keep_from)
                 return lambda connection: _set_read_from(connection, self.id, read_from)
             case _:
                 return None
 
 
-_INSERT = sa.insert(db.records)
+_INSERT = Prepared(sa.insert(db.records))
 
 
 def _remember_posts(connection: Connection, rows: list[dict[str, object]]) -> None:
@@ -218,13 +237,39 @@ class Logs:
         return Place(ThreadKey(row.thread), row.of, row.what) if row else None
 
     async def whole_result(self, key: ThreadKey, handle: str) -> str | None:
-        """A result that was too large to be shown at once."""
+        """A result that was cut or set aside, as it was."""
         statement = (
             sa.select(db.results.c.text)
             .join(db.threads, db.threads.c.id == db.results.c.thread)
             .where(db.threads.c.key == key, db.results.c.handle == handle)
         )
-        return await self.database.read(lambda connection: connection.scalar(statement))
+        whole = await self.database.read(lambda connection: connection.scalar(statement))
+        if whole is not None:
+            return whole
+        for record in await self.matching(key, [f'"handle":"{handle}"']):
+            if isinstance(record.record, ToolEnded) and record.record.handle == handle:
+                return record.record.result.text
+        return None
+
+    async def search(self, key: ThreadKey, query: str) -> list[Found]:
+        """What was ever said in a thread that matches, best first; records of other threads are never looked at."""
+        needles = [json.dumps(term, ensure_ascii=False)[1:-1] for term in dict.fromkeys(terms(query))][:24]
+        if not needles:
+            return []
+        return await asyncio.to_thread(rank, await self.matching(key, needles), query)
+
+    async def matching(self, key: ThreadKey, needles: Sequence[str]) -> list[Stored]:
+        """All records of a thread, from its beginning, whose stored form holds any of these texts."""
+        columns = db.records.c
+        held = [sa.func.lower(columns.body).contains(needle.lower(), autoescape=True) for needle in needles]
+        statement = (
+            sa.select(columns.seq, columns.at, columns.version, columns.body)
+            .join(db.threads, db.threads.c.id == columns.thread)
+            .where(db.threads.c.key == key, sa.or_(*held))
+            .order_by(columns.seq)
+        )
+        rows = await self.database.read(lambda connection: connection.execute(statement).all())
+        return [_read(key, int(r.seq), float(r.at), int(r.version), str(r.body)) for r in rows]
 
 
 def keep_whole(thread: int, handle: str, text: str) -> Effect:

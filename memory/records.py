@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated, Literal
 
-from pydantic import Field, TypeAdapter
+from pydantic import Field, JsonValue, TypeAdapter
 
 from memory.types import CallId, Message, MessageId, Person, ToolCall, ToolResult, Usage, Value
 
@@ -22,6 +22,8 @@ FORMAT = 1
 PostKind = Literal["card", "answer", "approval", "notice"]
 Verdict = Literal["approved", "refused", "expired", "withdrawn", "superseded"]
 StopReason = Literal["cancelled", "deleted", "limit", "error", "configuration", "refusal", "empty", "budget"]
+Outcome = Literal["done", "failed", "not_run", "uncertain", "repeated"]
+"""``repeated``: the same change was made before in this task, so it was told from the log instead of made again."""
 NoteReason = Literal["limit", "loop", "empty", "paused"]
 
 
@@ -54,24 +56,26 @@ class ModelSaid(Value):
     stop: Literal["end", "calls", "length", "refusal", "pause"]
     model: str = ""
     kept: bool = True
+    purpose: Literal["turn", "summary"] = "turn"
 
 
 class ToolStarted(Value):
-    """Written before an effect, so that a crash leaves a trace."""
+    """Written before an effect, so that a crash leaves a trace. ``by`` says what allowed it."""
 
     kind: Literal["tool_started"] = "tool_started"
     call_id: CallId
     digest: str
     repeatable: bool = False
     """Running it again with the same call id changes nothing more."""
+    by: Literal["approval", "grant", "policy"] = "approval"
 
 
 class ToolEnded(Value):
     kind: Literal["tool_ended"] = "tool_ended"
     result: ToolResult
-    outcome: Literal["done", "failed", "not_run", "uncertain"] = "done"
+    outcome: Outcome = "done"
     handle: str = ""
-    """Where the whole text is kept when the model was shown a part of it."""
+    """The name by which the result can be read again, whole."""
     warning: str = ""
     """Added to what the model reads, for example that it has asked the same before."""
     counted: bool = True
@@ -79,7 +83,10 @@ class ToolEnded(Value):
 
 
 class ApprovalAsked(Value):
-    """``digest`` names the exact bytes; ``approvers`` is who may decide; ``expires_at`` is seconds since 1970."""
+    """``digest`` names the exact bytes; ``expires_at`` is seconds since 1970.
+
+    ``approvers`` are people and groups, of whom ``needed`` different ones must say yes.
+    """
 
     kind: Literal["approval_asked"] = "approval_asked"
     call_id: CallId
@@ -87,10 +94,15 @@ class ApprovalAsked(Value):
     requester: Person
     approvers: tuple[str, ...]
     expires_at: float
+    needed: int = 1
+    again: bool = False
+    """The same change was made before in this thread."""
+    resource: dict[str, JsonValue] | None = None
+    """What a standing approval would cover: this tool with these arguments. None: there can be none."""
 
 
 class ApprovalGiven(Value):
-    """A verdict on exactly the bytes of ``digest``. The first one counts."""
+    """A verdict on exactly the bytes of ``digest``. The first one counts; several yeses may be needed."""
 
     kind: Literal["approval_given"] = "approval_given"
     call_id: CallId
@@ -98,6 +110,18 @@ class ApprovalGiven(Value):
     verdict: Verdict
     by: Person | None = None
     reason: str = ""
+    not_before: float = 0.0
+    """It may be taken back until then (seconds since 1970)."""
+
+
+class Granted(Value):
+    """A standing approval in this thread: this tool with these arguments, until ``expires_at``."""
+
+    kind: Literal["granted"] = "granted"
+    tool: str
+    resource: dict[str, JsonValue]
+    by: Person
+    expires_at: float
 
 
 class Noted(Value):
@@ -127,17 +151,51 @@ class Cleared(Value):
 
     kind: Literal["cleared"] = "cleared"
     placeholders: dict[CallId, str]
+    won: int = 0
+    """Tokens that were set aside, by estimate."""
+
+
+class Quoted(Value):
+    """Words of a person, kept as they were."""
+
+    header: str
+    text: str
 
 
 class Compacted(Value):
-    """From here on everything before ``keep_from`` (a seq) is read as ``text``."""
+    """From here on everything before ``keep_from`` (a seq) is read as ``text``.
+
+    ``before`` and ``after`` are tokens, by estimate.
+    """
 
     kind: Literal["compacted"] = "compacted"
     text: str
     keep_from: int
+    said: tuple[Quoted, ...] = ()
+    before: int = 0
+    after: int = 0
+    how: Literal["model", "parts", "fallback"] = "model"
+    tainted: bool = False
     calls_made: int
     frame: str
     """Counters of the thread at this point, since reading may begin after what they count."""
+
+
+class CompactionSkipped(Value):
+    """A compaction that would have won nothing, so nothing was changed."""
+
+    kind: Literal["compaction_skipped"] = "compaction_skipped"
+    before: int
+    after: int
+    why: str = ""
+
+
+class CompactionAsked(Value):
+    """A person wants the conversation shortened, with attention to ``focus``."""
+
+    kind: Literal["compaction_asked"] = "compaction_asked"
+    by: Person
+    focus: str = ""
 
 
 class Stopped(Value):
@@ -185,11 +243,14 @@ Record = Annotated[
     | ToolEnded
     | ApprovalAsked
     | ApprovalGiven
+    | Granted
     | Noted
     | Framed
     | Unbound
     | Cleared
     | Compacted
+    | CompactionSkipped
+    | CompactionAsked
     | Stopped
     | MessageEdited
     | MessageDeleted

@@ -15,7 +15,10 @@ from memory.records import (
     Briefed,
     Cleared,
     Compacted,
+    CompactionAsked,
+    CompactionSkipped,
     Framed,
+    Granted,
     MessageDeleted,
     MessageEdited,
     ModelSaid,
@@ -83,6 +86,13 @@ class Wait:
 
 
 @dataclass(frozen=True, slots=True)
+class Compact:
+    """A person asked for the conversation to be shortened."""
+
+    focus: str
+
+
+@dataclass(frozen=True, slots=True)
 class GiveUp:
     """The last answer that was asked for after a limit brought none: end the turn."""
 
@@ -94,7 +104,7 @@ class Rest:
     pass
 
 
-Step = AskModel | RunCalls | Refuse | Deliver | Wait | GiveUp | Rest
+Step = AskModel | RunCalls | Refuse | Deliver | Wait | Compact | GiveUp | Rest
 
 
 @dataclass(slots=True)
@@ -109,8 +119,6 @@ class Turn:
     calls: int = 0
     usage: Usage = field(default_factory=Usage)
     over: bool = True
-    tainted: bool = False
-    """Text that the requester did not write has come in."""
     repeats: dict[str, int] = field(default_factory=dict[str, int])
     """How often each call (by digest) has ended in this turn."""
     seen: set[tuple[str, str]] = field(default_factory=set[tuple[str, str]])
@@ -121,6 +129,8 @@ class Turn:
     """A limit was reached: one more answer, without tools."""
     closed: bool = False
     """That answer was asked for."""
+    told: set[str] = field(default_factory=set[str])
+    """Changes (by digest) that were asked for again in this turn and answered from the log."""
     unread: MessageId | None = None
     """The message before which the thread holds words that were not read yet."""
 
@@ -131,7 +141,10 @@ class Approval:
 
     asked: ApprovalAsked
     seq: int
+    votes: dict[str, ApprovalGiven] = field(default_factory=dict[str, ApprovalGiven])
+    """Yeses so far, by person."""
     given: ApprovalGiven | None = None
+    """The verdict: the yes that made it enough, or what ended the request."""
     ended: bool = False
     """The call has its result, with or without a verdict."""
 
@@ -153,13 +166,25 @@ class ThreadState:
         default_factory=dict[tuple[int, PostKind], tuple[MessageId, ...]]
     )
     """Messages that may have to be edited still: the card of the turn and its approval requests."""
+    grants: list[Granted] = field(default_factory=list[Granted])
+    writes: dict[str, int] = field(default_factory=dict[str, int])
+    """Changes that were made, or may have been, by digest; the value is the turn."""
+    speakers: set[str] = field(default_factory=set[str])
+    tainted: bool = False
+    """Text that the requester did not write stands in the conversation."""
+    compaction: CompactionAsked | None = None
+    """A wish for a compaction that is not fulfilled yet."""
+    skips: int = 0
+    """Compactions in a row that would have won nothing."""
     calls_made: int = 0
     frame: str = ""
+    last_seq: int = 0
     last_usage: Usage | None = None
 
     def take(self, stored: Stored) -> None:  # noqa: C901 - one line for each kind of record
         """Move on by one record."""
         seq, record = stored.seq, stored.record
+        self.last_seq = seq
         match record:
             case UserSaid():
                 self._begin(seq, stored.at, record)
@@ -174,6 +199,8 @@ class ThreadState:
                 self._due(seq, "approval")
             case ApprovalGiven():
                 self._decided(record, stored.at)
+            case Granted():
+                self.grants.append(record)
             case Noted(reason=reason):
                 self.turn.notes.append(reason)
                 if reason in ("limit", "loop"):
@@ -182,13 +209,22 @@ class ThreadState:
             case Stopped(reason=reason):
                 self._stopped(seq, reason)
             case Briefed(result=result):
-                self.turn.tainted = self.turn.tainted or result.untrusted
+                self.tainted = self.tainted or result.untrusted
                 self.turn.unread = None
                 self.calls_made += 1
             case Framed(digest=frame):
                 self.frame = frame
             case Compacted():
-                self.calls_made, self.frame = record.calls_made, record.frame
+                self.calls_made, self.frame, self.compaction = record.calls_made, record.frame, None
+                self.tainted, self.skips = self.tainted or record.tainted, 0
+                self._due(seq, "notice")
+            case CompactionSkipped():
+                self.skips += 1
+                if self.compaction is not None or self.skips == 2:  # said once, not at each try
+                    self._due(seq, "notice")
+                self.compaction = None
+            case CompactionAsked():
+                self.compaction = record
             case Posted():
                 self._posted(record)
             case MessageEdited() | MessageDeleted() | Unbound() | Cleared():
@@ -197,23 +233,28 @@ class ThreadState:
     def _begin(self, seq: int, at: float, said: UserSaid) -> None:
         if self.turn.over:
             self.turn = Turn(seq=seq, began=at, requester=said.author, over=False)
-            self.approvals = {key: one for key, one in self.approvals.items() if self._unsettled(one)}
-            still = self.due.keys() | {(one.seq, "approval") for one in self.approvals.values()}
-            self.posted = {key: messages for key, messages in self.posted.items() if key in still}
+            self._forget_what_is_shown()
             self._due(seq, "card")
         self.turn.sources.append(said.source)
+        self.speakers.add(said.author.id)
+        self.tainted = self.tainted or len(self.speakers) > 1
         if said.catch_up:
             self.turn.unread = said.source
         self.owed = True
 
-    def _unsettled(self, approval: Approval) -> bool:
-        """Whether its message will have to be edited still."""
-        return not approval.ended or (approval.seq, "approval") in self.due
+    def _forget_what_is_shown(self) -> None:
+        """Requests that were closed, and messages that need no edit any more; what is due is kept until it is done."""
+        due = {of for of, what in self.due if what == "approval"}
+        self.approvals = {key: one for key, one in self.approvals.items() if not one.ended or one.seq in due}
+        kept = {*self.due, *((approval.seq, "approval") for approval in self.approvals.values())}
+        self.posted = {key: messages for key, messages in self.posted.items() if key in kept}
 
     def _answered(self, seq: int, said: ModelSaid) -> None:
+        self.turn.usage = self.turn.usage + said.usage
+        if said.purpose == "summary":
+            return
         self.last_usage = said.usage
         self.turn.asks += 1
-        self.turn.usage = self.turn.usage + said.usage
         self.turn.closed = self.turn.closing is not None
         if not said.kept:
             return
@@ -237,6 +278,8 @@ class ThreadState:
         effect = self.started.pop(call_id, None)
         if ended.outcome == "uncertain":
             self._due(seq, "notice")
+        if effect is not None and ended.outcome in ("done", "uncertain"):
+            self.writes[effect.digest] = self.turn.seq
         if (approval := self.approvals.get(call_id)) is not None and not approval.ended:
             approval.ended = True
             if approval.given is None:
@@ -244,7 +287,9 @@ class ThreadState:
         if call is None or halted or not ended.counted:  # what a stop has closed belongs to no turn that goes on
             return
         turn, name = self.turn, digest(call)
-        turn.tainted = turn.tainted or ended.result.untrusted
+        self.tainted = self.tainted or ended.result.untrusted
+        if ended.outcome == "repeated":
+            turn.told.add(name)
         turn.repeats[name] = turn.repeats.get(name, 0) + 1
         news = (call.name, ended.result.text)
         turn.stale = turn.stale + 1 if news in turn.seen and effect is None else 0
@@ -253,11 +298,27 @@ class ThreadState:
     def _decided(self, given: ApprovalGiven, at: float) -> None:
         """The first verdict counts; one on other bytes than were asked for, or a yes too late, counts for nothing."""
         approval = self.approvals.get(given.call_id)
-        if approval is None or approval.ended or approval.given or given.digest != approval.asked.digest:
+        if approval is None or approval.ended or given.digest != approval.asked.digest:
             return
         if given.verdict == "approved" and at > approval.asked.expires_at:
             return
-        approval.given = given
+        person = given.by.id if given.by else ""
+        if given.verdict == "withdrawn":
+            self._withdrawn(approval, given, person)
+        elif approval.given is None and given.verdict == "approved":
+            approval.votes[person] = given
+            approval.given = given if len(approval.votes) >= approval.asked.needed else None
+            self._due(approval.seq, "approval")
+        elif approval.given is None:
+            approval.given = given
+            self._due(approval.seq, "approval")
+
+    def _withdrawn(self, approval: Approval, given: ApprovalGiven, person: str) -> None:
+        """A yes can be taken back by who gave it, until the call has begun or another verdict has ended the request."""
+        decided = approval.given is not None and approval.given.verdict != "approved"
+        if decided or given.call_id in self.started or approval.votes.pop(person, None) is None:
+            return
+        approval.given = given if approval.given is not None else None
         self._due(approval.seq, "approval")
 
     def _stopped(self, seq: int, reason: StopReason) -> None:
@@ -276,6 +337,11 @@ class ThreadState:
     def _due(self, of: int, what: PostKind) -> None:
         self.due[(of, what)] = Deliver(of, what)
 
+    def approval_of(self, call_id: CallId) -> Approval | None:
+        """The request for an open call. One whose call has its result is used up, whatever it decided."""
+        approval = self.approvals.get(call_id)
+        return None if approval is None or approval.ended else approval
+
     def decide(self, call: ToolCall) -> Refuse | Literal["waits", "may_run"]:
         """What becomes of one open call."""
         if (start := self.started.get(call.id)) is not None and not start.repeatable:
@@ -286,7 +352,7 @@ class ThreadState:
             return Refuse(call, "not_run", "cut_off")
         if self.turn.closing:
             return Refuse(call, "not_run", "limit")
-        if (approval := self.approvals.get(call.id)) is None:
+        if (approval := self.approval_of(call.id)) is None:
             return "may_run"
         if approval.given is None:
             return "waits"
@@ -304,9 +370,11 @@ def next_step(state: ThreadState) -> Step:
         if isinstance(decision, Refuse):
             return decision
     if ready := tuple(call for call, decision in decisions if decision == "may_run"):
-        return RunCalls(ready, frozenset(call.id for call in ready if call.id in state.approvals))
+        return RunCalls(ready, frozenset(call.id for call in ready if state.approval_of(call.id) is not None))
     if decisions:
         return Wait(tuple(state.approvals[call.id].asked for call, _ in decisions))
+    if state.compaction is not None:
+        return Compact(state.compaction.focus)
     if state.owed and state.turn.closing and state.turn.closed:
         return GiveUp(state.turn.closing)
     return AskModel() if state.owed else Rest()
@@ -321,6 +389,18 @@ def _next_delivery(state: ThreadState) -> Deliver | None:
         if state.turn.over or deliver.of != state.turn.seq:
             cards.append(deliver)
     return cards[0] if cards else None
+
+
+def covered(state: ThreadState, call: ToolCall, now: float) -> bool:
+    """Whether a standing approval covers a call. None does once untrusted text was read."""
+    if state.tainted:
+        return False
+    return any(
+        grant.tool == call.name
+        and grant.expires_at > now
+        and all(call.arguments.get(name) == value for name, value in grant.resource.items())
+        for grant in state.grants
+    )
 
 
 def fold(log: Iterable[Stored]) -> ThreadState:

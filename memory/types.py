@@ -9,7 +9,11 @@ from __future__ import annotations
 
 from typing import Annotated, Literal, NewType
 
+import regex
 from pydantic import BaseModel, ConfigDict, Field, JsonValue
+
+_SEEN = regex.compile(r"(?V1)[^\s\p{C}\p{Default_Ignorable_Code_Point}\u2800]")
+"""A character that a reader sees: no blank, no control, nothing without width."""
 
 CallId = str
 
@@ -89,7 +93,7 @@ class Message(Value):
 
     @property
     def text(self) -> str:
-        return "\n\n".join(part.text for part in self.parts if isinstance(part, Text) and part.text.strip())
+        return "\n\n".join(part.text for part in self.parts if isinstance(part, Text) and _SEEN.search(part.text))
 
 
 class Usage(Value):

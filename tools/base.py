@@ -53,12 +53,22 @@ class UnknownOutcome(Exception):
 class Chat(Protocol):
     """What a tool may ask of the chat platform. Channels and people by name, id or mention.
 
-    Every method raises ``ToolError`` when the platform refuses, and writes raise
-    ``UnknownOutcome`` when the answer was lost.
+    Every method raises ``ToolError`` when the platform refuses, and those that change something
+    raise ``UnknownOutcome`` when the answer was lost. ``context`` says who asks and where.
     """
 
-    async def read_thread(self, thread: ThreadKey, limit: int) -> Output: ...
-    async def read_channel(self, thread: ThreadKey, channel: str, limit: int, reader: Person) -> Output: ...
+    async def read_thread(self, context: ToolContext, limit: int) -> Output: ...
+    async def read_channel(self, context: ToolContext, channel: str, limit: int) -> Output: ...
+    async def post(self, context: ToolContext, channel: str, text: str) -> Output: ...
+    async def send_dm(self, context: ToolContext, user: str, text: str) -> Output: ...
+    async def react(self, context: ToolContext, channel: str, ts: str, name: str) -> Output: ...
+    async def pin(self, context: ToolContext, channel: str, ts: str) -> Output: ...
+    async def schedule(self, context: ToolContext, channel: str, text: str, at: datetime) -> Output: ...
+    async def remind(self, context: ToolContext, text: str, at: datetime) -> Output: ...
+    async def upload(self, context: ToolContext, channel: str, name: str, content: str) -> Output: ...
+    async def set_topic(self, context: ToolContext, channel: str, topic: str) -> Output: ...
+    async def invite(self, context: ToolContext, channel: str, user: str) -> Output: ...
+    async def delete_own(self, context: ToolContext, channel: str, ts: str) -> Output: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +100,8 @@ class Tool(Generic[Input]):
     """Asking the same again and again is its purpose: the loop detectors leave it alone."""
     untrusted: bool = False
     """Its results hold words of people or pages that the requester did not write."""
+    resource: tuple[str, ...] = ()
+    """The arguments that say what is changed: a standing approval covers other calls with the same ones."""
 
     @property
     def schema(self) -> dict[str, JsonValue]:
@@ -104,6 +116,7 @@ def tool(
     idempotent: bool = False,
     polling: bool = False,
     untrusted: bool = False,
+    resource: tuple[str, ...] = (),
 ) -> Callable[[Callable[[Any, ToolContext], Awaitable[Output]]], Tool[Any]]:
     """Make a tool of an async function: name, description and schema come from the function itself.
 
@@ -113,7 +126,19 @@ def tool(
     def wrap(run: Callable[[Any, ToolContext], Awaitable[Output]]) -> Tool[Any]:
         arguments = next(iter(get_type_hints(run).values()))
         description = " ".join((run.__doc__ or "").split())
-        return Tool(run.__name__, description, effect, arguments, run, timeout, cap, idempotent, polling, untrusted)
+        return Tool(
+            name=run.__name__,
+            description=description,
+            effect=effect,
+            input=arguments,
+            run=run,
+            timeout=timeout,
+            cap=cap,
+            idempotent=idempotent,
+            polling=polling,
+            untrusted=untrusted,
+            resource=resource,
+        )
 
     return wrap
 

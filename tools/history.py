@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
 
 from pydantic import Field
 
+from memory.search import Found
 from memory.types import ThreadKey
 from tools.base import Arguments, Effect, Output, Tool, ToolContext, ToolError, tool
 
@@ -16,6 +17,11 @@ AROUND = 2
 """Lines shown before and after each line that matches."""
 
 WholeResult = Callable[[ThreadKey, str], Awaitable[str | None]]
+Search = Callable[[ThreadKey, str], Awaitable[Sequence[Found]]]
+
+
+class SearchHistory(Arguments):
+    query: str = Field(min_length=1, max_length=400, description="Words, names or identifiers to look for.")
 
 
 class ReadResult(Arguments):
@@ -24,8 +30,8 @@ class ReadResult(Arguments):
     query: str | None = Field(default=None, min_length=1, description="Show the lines that hold this text instead.")
 
 
-def history_tools(whole_result: WholeResult) -> tuple[Tool[Any], ...]:
-    """Tools over what this thread has kept; ``whole_result`` looks only into the thread it is given."""
+def history_tools(whole_result: WholeResult, search: Search) -> tuple[Tool[Any], ...]:
+    """Tools over what this thread has kept; both functions look only into the thread they are given."""
 
     @tool(Effect.READ, cap=WINDOW + 2_000, untrusted=True)
     async def read_result(arguments: ReadResult, context: ToolContext) -> Output:
@@ -41,7 +47,15 @@ def history_tools(whole_result: WholeResult) -> tuple[Tool[Any], ...]:
             return matching(text, arguments.query)
         return window(text, arguments.offset or 0)
 
-    return (read_result,)
+    @tool(Effect.READ, untrusted=True)
+    async def search_history(arguments: SearchHistory, context: ToolContext) -> Output:
+        """Find anything that was ever said, answered or returned in this thread, also what was summarized since."""
+        found = await search(context.thread, arguments.query)
+        if not found:
+            return Output(f"(nothing in this thread matches {arguments.query!r})", "no match")
+        return Output("\n\n".join(one.line() for one in found), f"{len(found)} found")
+
+    return (read_result, search_history)
 
 
 def window(text: str, offset: int) -> Output:

@@ -19,19 +19,23 @@ class Policy:
     """What an administrator set. Empty configuration asks before everything that is not a read."""
 
     free: frozenset[str] = field(default_factory=frozenset[str])
-    """Tools whose writes run without asking, as long as nothing untrusted was read in the turn."""
+    """Tools whose writes run without asking, as long as the conversation holds nothing untrusted.
+
+    ``add_reaction`` everywhere, or ``add_reaction@C0123`` in one channel.
+    """
     forbidden: frozenset[str] = field(default_factory=frozenset[str])
     """Tools that never run."""
 
 
-def decide(policy: Policy, tool: str, effect: Effect, *, tainted: bool) -> Decision:
-    """Reads run; writes and destroys ask, unless the tool is free and the turn has read nothing untrusted."""
+def decide(policy: Policy, tool: str, effect: Effect, *, place: str, tainted: bool) -> Decision:
+    """Reads run; writes ask unless the tool is free in this place and nothing untrusted was read; destroys ask."""
     if tool in policy.forbidden:
         return Decision.REFUSE
     match effect:
         case Effect.READ:
             return Decision.RUN
         case Effect.WRITE:
-            return Decision.RUN if tool in policy.free and not tainted else Decision.ASK
+            free = bool({tool, f"{tool}@{place}"} & policy.free)
+            return Decision.RUN if free and not tainted else Decision.ASK
         case Effect.DESTROY:
             return Decision.ASK

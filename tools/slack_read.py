@@ -21,13 +21,13 @@ class ReadChannel(Arguments):
 @tool(Effect.READ, untrusted=True, polling=True)
 async def read_thread(arguments: ReadThread, context: ToolContext) -> Output:
     """Read the newest messages of this thread in Slack, also those of people who did not talk to you."""
-    return await context.chat.read_thread(context.thread, arguments.limit)
+    return await context.chat.read_thread(context, arguments.limit)
 
 
 @tool(Effect.READ, untrusted=True, polling=True)
 async def read_channel(arguments: ReadChannel, context: ToolContext) -> Output:
     """Read the newest messages of a channel, oldest first. Private channels only from inside them."""
-    return await context.chat.read_channel(context.thread, arguments.channel, arguments.limit, context.requester)
+    return await context.chat.read_channel(context, arguments.channel, arguments.limit)
 
 
 SLACK_READ_TOOLS: tuple[Tool[Any], ...] = (read_thread, read_channel)

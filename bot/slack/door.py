@@ -6,6 +6,7 @@ what could not be stored is not acknowledged, and Slack delivers it again.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Any
@@ -31,9 +32,12 @@ from bot.slack.inbound import (
     understand,
     understand_click,
 )
-from memory.inbox import Deleted, Edited, Gestured, Inbound, Inbox, Said
+from memory.inbox import Deleted, Edited, Gesture, Gestured, Inbound, Inbox, Said
 from memory.log import Logs
 from memory.types import MessageId, ThreadKey
+
+VERDICTS: frozenset[Gesture] = frozenset({"approve", "refuse", "grant"})
+"""What is meant only where a request was shown."""
 
 
 @dataclass(slots=True)
@@ -63,6 +67,7 @@ class Door:
             authorize=authorize,
             ignoring_self_events_enabled=False,  # we tell our own echoes from other bots ourselves
             process_before_response=True,
+            logger=logging.getLogger("slack_bolt"),  # otherwise Bolt's loggers take their level from the root
         )
         app.middleware(self.enter)  # pyright: ignore[reportUnknownMemberType] - Bolt leaves it untyped
         return app
@@ -76,7 +81,7 @@ class Door:
             case "block_actions":
                 if (click := understand_click(body, self.own)) is not None:
                     trigger = str(body.get("trigger_id") or body.get("action_ts") or "")
-                    await self._gesture(click, f"click:{trigger}", on=True, at=0.0)
+                    await self._gesture(click, trigger, on=True, at=0.0)
             case kind:
                 structlog.get_logger().debug("not for us", action="ignored", kind=kind)
         return BoltResponse(status=200, body="")
@@ -92,15 +97,17 @@ class Door:
             case Edited():
                 await self._put(event_id, f"edited:{event.message}:{event_id}", event)
             case Deleted():
-                await self._put(event_id, f"deleted:{event.message}", event)
+                await self._put(event_id, _deletion(event.message), event)
             case Reaction():
-                await self._gesture(event, event_id, on=event.on, at=event.at)
+                await self._gesture(event, _identity(event, event_id), on=event.on, at=event.at)
 
     async def _heard(self, heard: Heard, event_id: str) -> None:
         thread = heard.thread.thread
         follows = heard.is_reply and await self.logs.follows(thread)
         if not accept(heard, self.follow, follows=follows):
             return
+        if await self.inbox.knows(_deletion(heard.spot.message)):
+            return  # a late delivery: it was taken back before it came
         said = Said(
             thread=thread,
             message=heard.spot.message,
@@ -113,8 +120,10 @@ class Door:
         )
         await self._put(event_id, f"said:{heard.spot.message}", said)
 
-    async def _gesture(self, made: Reaction | Click, event_id: str, *, on: bool, at: float) -> None:
+    async def _gesture(self, made: Reaction | Click, made_id: str, *, on: bool, at: float) -> None:
         place = await self.logs.place_of(made.message)
+        if made.gesture in VERDICTS and (place is None or place.what != "approval"):
+            return  # a thumb up for an answer, or for somebody's words, decides nothing
         thread = place.thread if place else await self._thread_of(made.message)
         if thread is None:
             return
@@ -122,7 +131,7 @@ class Door:
         gestured = Gestured(
             thread=thread, message=made.message, author=made.author, gesture=made.gesture, on=on, door=door, at=at
         )
-        await self._put(event_id, f"gesture:{event_id}", gestured)
+        await self._put(f"{door}:{made_id}", f"gesture:{door}:{made_id}", gestured)
 
     async def _thread_of(self, message: MessageId) -> ThreadKey | None:
         """A stop sign may also be put on the message that began a thread of ours."""
@@ -132,3 +141,14 @@ class Door:
     async def _put(self, event_id: str, identity: str, inbound: Inbound) -> None:
         if await self.inbox.put(event_id, identity, inbound):
             self.wake(inbound.thread)
+
+
+def _deletion(message: MessageId) -> str:
+    return f"deleted:{message}"
+
+
+def _identity(made: Reaction, event_id: str) -> str:
+    """The same act, whatever the event is called when it is delivered again."""
+    if not made.at:
+        return event_id
+    return f"{made.message}:{made.author}:{made.gesture}:{made.on}:{made.at}"

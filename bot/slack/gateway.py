@@ -13,13 +13,23 @@ from slack_sdk.errors import SlackApiError, SlackClientError
 from slack_sdk.web.async_client import AsyncWebClient
 
 from bot.slack.pacer import Pacer, Priority
+from memory.failpoints import Reach, nothing
 
 Json = dict[str, Any]
 
 TRIES = 5
 """How often a call is made when Slack is limiting or failing, before we give up."""
 
-_FAILED_INSIDE = {"internal_error", "fatal_error", "service_unavailable", "request_timeout", "ratelimited"}
+_FAILED_INSIDE = {
+    "internal_error",
+    "fatal_error",
+    "service_unavailable",
+    "request_timeout",
+    "ratelimited",
+    "rate_limited",
+}
+_UNFURLING = {"chat.postMessage", "chat.update", "chat.scheduleMessage"}
+"""What makes Slack fetch the links of a text, unless it is told not to."""
 
 
 class Refused(Exception):
@@ -42,6 +52,7 @@ class Limited(Exception):
 class Gateway:
     client: AsyncWebClient
     pacer: Pacer
+    reach: Reach = nothing
     sleep: Callable[[float], Awaitable[object]] = asyncio.sleep
 
     async def read(self, method: str, priority: Priority = Priority.OTHER, **arguments: Any) -> Json:
@@ -65,8 +76,9 @@ class Gateway:
 
     async def once(self, method: str, **arguments: Any) -> Json:
         """One call, for which the caller has waited. Raises ``Limited``, ``Refused`` or ``Lost``."""
-        if method in {"chat.postMessage", "chat.update"}:
+        if method in _UNFURLING:
             arguments = {**arguments, "unfurl_links": False, "unfurl_media": False}
+        self.reach(f"slack.{method}.before")
         try:
             response = await getattr(self.client, method.replace(".", "_"))(**arguments)
         except SlackApiError as error:
@@ -75,8 +87,10 @@ class Gateway:
             self.pacer.block(method, wait, str(arguments.get("channel", "")))
             structlog.get_logger().warning("slack limits", action="rate_limited", method=method, wait=wait)
             raise Limited from error
-        except (aiohttp.ClientError, TimeoutError, SlackClientError) as error:
+        except (aiohttp.ClientError, TimeoutError, SlackClientError, AttributeError) as error:
+            # The SDK stumbles (AttributeError) over a page where an answer should be.
             raise Lost(f"{method}: {type(error).__name__}") from error
+        self.reach(f"slack.{method}.after")
         return dict(response.data)
 
 

@@ -36,6 +36,9 @@ GESTURES: dict[str, Gesture] = {
 SPOKEN = {None, "thread_broadcast", "file_share", "me_message"}
 """Subtypes of messages that carry somebody's words."""
 
+SLACKBOT = "USLACKBOT"
+"""Slack's own voice: it writes without a ``bot_id``, and repeats mentions (in reminders, for example)."""
+
 
 @dataclass(frozen=True, slots=True)
 class Own:
@@ -120,14 +123,13 @@ def _message(event: Json, own: Own) -> Event | None:
 
 
 def _heard(event: Json, own: Own) -> Heard | None:
-    user = event.get("user")
-    if not user or event.get("bot_id") or own.wrote(event) or event.get("edited") or _outsider(event, own):
+    if not _by_a_person(event, own) or event.get("edited"):
         return None
     channel, ts = str(event["channel"]), str(event["ts"])
     return Heard(
         spot=Spot(own.team, channel, ts),
         thread=Spot(own.team, channel, str(event.get("thread_ts") or ts)),
-        author=str(user),
+        author=str(event["user"]),
         direct=event.get("channel_type") == "im",
         mentioned=mentions(str(event.get("text") or ""), own.user),
         under_ours=event.get("parent_user_id") == own.user,
@@ -135,9 +137,12 @@ def _heard(event: Json, own: Own) -> Heard | None:
     )
 
 
-def _outsider(message: Json, own: Own) -> bool:
-    team = message.get("user_team") or message.get("source_team") or own.team
-    return team != own.team
+def _by_a_person(message: Json, own: Own) -> bool:
+    """Whether somebody of this workspace wrote it: not we, not another bot, nobody of another organisation."""
+    user = message.get("user")
+    if not user or user == SLACKBOT or message.get("bot_id") or own.wrote(message):
+        return False
+    return (message.get("user_team") or message.get("source_team") or own.team) == own.team
 
 
 def _changed(event: Json, own: Own) -> Event | None:
@@ -145,7 +150,7 @@ def _changed(event: Json, own: Own) -> Event | None:
     before: Json = event.get("previous_message") or {}
     if now.get("subtype") == "tombstone":
         return _deleted(event, str(now.get("ts")), own)
-    if own.wrote(now) or now.get("bot_id") or not now.get("user"):
+    if not _by_a_person(now, own):
         return None
     if now.get("text") == before.get("text") and _file_ids(now) == _file_ids(before):
         return None
@@ -173,9 +178,14 @@ def _file_ids(message: Json) -> list[object]:
     return [file.get("id") for file in files]
 
 
+def gesture_of(name: str) -> Gesture | None:
+    """What a reaction means; its skin tone means nothing."""
+    return GESTURES.get(name.split("::", maxsplit=1)[0])
+
+
 def _reaction(event: Json, own: Own, *, on: bool) -> Reaction | None:
     item: Json = event.get("item") or {}
-    gesture = GESTURES.get(str(event.get("reaction", "")).split("::")[0])
+    gesture = gesture_of(str(event.get("reaction", "")))
     if gesture is None or item.get("type") != "message" or event.get("user") in {None, own.user}:
         return None
     message = Spot(own.team, str(item["channel"]), str(item["ts"])).message
