@@ -46,7 +46,8 @@ from memory.records import (
     digest,
 )
 from memory.spend import Spend
-from memory.steps import GiveUp, Refuse, RunCalls, ThreadState, covered
+from memory.state import ThreadState
+from memory.steps import GiveUp, Refuse, RunCalls, covered
 from memory.types import CallId, Opaque, Person, Thinking, ToolCall
 from tools.base import Effect, ToolContext
 from tools.policy import Decision, Policy, decide

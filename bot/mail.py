@@ -32,7 +32,7 @@ from memory.records import (
     UserSaid,
     Verdict,
 )
-from memory.steps import Approval
+from memory.state import Approval
 from memory.types import MessageId, Person
 
 CLOCKS_APART = timedelta(seconds=2).total_seconds()

@@ -35,7 +35,7 @@ from memory.records import (
     load,
 )
 from memory.search import Found, rank, terms
-from memory.steps import ThreadState, fold
+from memory.state import ThreadState, fold
 from memory.types import MessageId, ThreadKey
 
 Effect = Callable[[Connection], None]
@@ -138,8 +138,15 @@ class ThreadLog:
     def _let_go(self) -> None:
         """Drop what a compaction stands for from memory; it stays in the database."""
         cut = next((s.record.keep_from for s in reversed(self.records) if isinstance(s.record, Compacted)), 0)
-        first = min(cut, self.state.turn.seq or cut)
+        first = self._turn_of(cut)
         self.records = [stored for stored in self.records if stored.seq >= first]
+
+    def _turn_of(self, seq: int) -> int:
+        """Where to begin reading to know ``seq``: at the words that began its turn.
+
+        One that is read from its middle would be taken for another.
+        """
+        return fold(stored for stored in self.records if stored.seq <= seq).turn.seq or seq
 
     def _take(self, stored: Stored) -> bool:
         self.records.append(stored)
@@ -157,8 +164,7 @@ class ThreadLog:
                 ]
                 return (lambda connection: _remember_posts(connection, rows)) if rows else None
             case Compacted(keep_from=keep_from):
-                # From the words that began a turn: one that is read from its middle would be taken for another.
-                read_from = fold(s for s in self.records if s.seq <= keep_from).turn.seq or keep_from
+                read_from = self._turn_of(keep_from)
                 return lambda connection: _set_read_from(connection, self.id, read_from)
             case _:
                 return None
