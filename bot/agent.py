@@ -45,7 +45,7 @@ from memory.records import (
     Unbound,
     digest,
 )
-from memory.spend import Spend, spending
+from memory.spend import Spend
 from memory.steps import GiveUp, Refuse, RunCalls, ThreadState, covered
 from memory.types import CallId, Opaque, Person, Thinking, ToolCall
 from tools.base import Effect, ToolContext
@@ -115,7 +115,7 @@ class Agent:
             await self._append(log, scene, note)
             return
         requester = turn.requester
-        if requester and await self._over_daily_budget(requester, now):
+        if requester and await self._over_daily_budget(requester, now, fresh=turn.asks == 0):
             reset = next_midnight(datetime.fromtimestamp(now, UTC))
             await self._append(log, scene, Stopped(reason="budget", detail=reset.isoformat()))
             return
@@ -141,9 +141,10 @@ class Agent:
         limit = reached(turn, self.limits, now)
         return None if limit is None else Noted(reason="limit", text=NOTES["limit"].format(limit=limit))
 
-    async def _over_daily_budget(self, requester: Person, now: float) -> bool:
+    async def _over_daily_budget(self, requester: Person, now: float, *, fresh: bool) -> bool:
+        """Read anew when a turn begins; after that, each answer of the model has told what the day came to."""
         cap = self.limits.daily_dollars
-        return bool(cap) and await self.spend.today(now, requester.id) >= cap
+        return bool(cap) and await self.spend.today(now, requester.id, fresh=fresh) >= cap
 
     async def question(self, log: ThreadLog, scene: Scene, context: Context) -> ModelSaid:
         """Put a question to the model, waiting while it is busy. Raises ``ModelError``; writes down only costs."""
@@ -328,7 +329,7 @@ class Agent:
     async def _append(self, log: ThreadLog, scene: Scene, *records: Record) -> None:
         requester = log.state.turn.requester
         dollars = sum(record.usage.dollars for record in records if isinstance(record, ModelSaid))
-        cost = [spending(log.clock(), requester.id, dollars)] if requester and dollars else []
+        cost = [self.spend.adding(log.clock(), requester.id, dollars)] if requester and dollars else []
         for stored in await log.append(*records, also=cost):
             scene.emit(Recorded(stored))
 

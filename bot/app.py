@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import signal
 import time
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
+from typing import Any
 
 import structlog
 from slack_bolt.adapter.socket_mode.async_handler import AsyncSocketModeHandler
@@ -24,18 +26,24 @@ from bot.compactor import Compactor
 from bot.config import ConfigurationError, Settings
 from bot.dispatcher import InProcessDispatcher
 from bot.health import Counters, Server, operator_app, server
+from bot.keeper import Keeper
+from bot.learner import Learner
 from bot.lock import FolderLock, Locked
+from bot.notebook import KeeperNotebook
 from bot.prompts import SYSTEM
+from bot.remembering import make_learner, make_memory
 from bot.secrets import Mask
 from bot.slack.chat import SlackChat
 from bot.slack.directory import Directory
 from bot.slack.door import Door
 from bot.slack.editor import Editor
 from bot.slack.gateway import Gateway
+from bot.slack.home import Home
 from bot.slack.inbound import Own
 from bot.slack.pacer import Pacer
 from bot.slack.people import People
 from bot.slack.reader import Reader
+from bot.slack.rooms import SlackRooms
 from bot.slack.sockets import PING, Sockets
 from bot.slack.surface import SlackSurface
 from bot.turns import Turns
@@ -44,11 +52,14 @@ from memory.db import Database, DatabaseError
 from memory.failpoints import FailPoint, Reach, nothing
 from memory.inbox import Inbox
 from memory.log import Logs
+from memory.remember import Memory
 from memory.spend import Spend
+from tools.base import Tool
 from tools.clock import now
 from tools.fetch import PageFetcher
 from tools.history import history_tools
 from tools.math import calculate
+from tools.memory import memory_tools
 from tools.policy import Policy
 from tools.registry import Registry
 from tools.slack_read import SLACK_READ_TOOLS
@@ -70,6 +81,8 @@ class Parts:
     surface: SlackSurface
     client: AsyncWebClient
     counters: Counters
+    memory: Memory
+    learner: Learner | None
 
 
 async def run(settings: Settings) -> None:
@@ -94,10 +107,13 @@ async def run(settings: Settings) -> None:
         web, sockets = await listen(settings, parts, stack)
         await parts.inbox.purge()
         await parts.dispatcher.start(await parts.inbox.open_threads())
+        await _begin_memory(parts, stack)
         stopped, opened = asyncio.create_task(stop.wait()), asyncio.create_task(sockets.open())
         await asyncio.wait({stopped, opened}, return_when=asyncio.FIRST_COMPLETED)
         if not stop.is_set():
             opened.result()
+            gc.freeze()  # what is there now stays: going through it took 0.2 s each time, with all events waiting
+            gc.enable()
             print("bobbin ready", flush=True)
             structlog.get_logger().info("ready", action="ready", team=own.team, mode=settings.mode)
         await stopped
@@ -116,18 +132,12 @@ def build(settings: Settings, database: Database, client: AsyncWebClient, own: O
     directory = Directory(gateway, people)
     surface = SlackSurface(gateway, directory, reader, Editor(gateway), time.time, Mask(settings.secrets))
     logs, inbox = Logs(database), Inbox(database)
+    rooms = SlackRooms(gateway, people, directory, reader, own, time.monotonic)
+    keeper = Keeper(make_memory(settings, database), rooms)
+    learner = make_learner(settings, keeper, rooms)
     agent = Agent(
         model=make_model(settings),
-        tools=Registry(
-            [
-                calculate,
-                now,
-                *SLACK_READ_TOOLS,
-                *SLACK_WRITE_TOOLS,
-                *web_tools(PageFetcher()),
-                *history_tools(logs.whole_result, logs.search),
-            ]
-        ),
+        tools=offered(logs, *memory_tools(KeeperNotebook(keeper))),
         system=SYSTEM,
         model_name=settings.model,
         spend=Spend(database),
@@ -147,10 +157,21 @@ def build(settings: Settings, database: Database, client: AsyncWebClient, own: O
     )
     chat = SlackChat(gateway, people, reader, directory)
     compactor = Compactor(agent, marks(settings))
-    turns = Turns(logs, inbox, surface, agent, compactor, chat, settings.grant_minutes * 60)
+    turns = Turns(logs, inbox, surface, agent, compactor, chat, settings.grant_minutes * 60, keeper, learner)
     dispatcher = InProcessDispatcher(turns.advance, turns.interrupt, time.time)
-    door = Door(inbox, logs, own, dispatcher.wake, settings.follow, frozenset(settings.shared_channels))
-    return Parts(database, inbox, dispatcher, door, surface, client, Counters())
+    home = Home(keeper, gateway, people)
+    door = Door(inbox, logs, own, dispatcher.wake, settings.follow, frozenset(settings.shared_channels), home)
+    return Parts(database, inbox, dispatcher, door, surface, client, Counters(), keeper.memory, learner)
+
+
+async def _begin_memory(parts: Parts, stack: AsyncExitStack) -> None:
+    """Models and index are loaded in the background, and only where there is something to find."""
+    stack.push_async_callback(parts.memory.vectors.close)
+    if not await parts.memory.facts.none():
+        parts.memory.vectors.begin()
+    if parts.learner is not None:
+        await parts.learner.start()
+        stack.push_async_callback(parts.learner.stop)
 
 
 def marks(settings: Settings) -> Marks:
@@ -163,6 +184,21 @@ def marks(settings: Settings) -> Marks:
         summary=settings.summary_tokens,
         words=settings.words_tokens,
         pinned=frozenset(settings.pinned_tools),
+    )
+
+
+def offered(logs: Logs, *more: Tool[Any]) -> Registry:
+    """The tools that the model is offered. A tool of your own is added to this list."""
+    return Registry(
+        [
+            calculate,
+            now,
+            *SLACK_READ_TOOLS,
+            *SLACK_WRITE_TOOLS,
+            *web_tools(PageFetcher()),
+            *history_tools(logs.whole_result, logs.search),
+            *more,
+        ]
     )
 
 
@@ -190,11 +226,13 @@ async def listen(
     """The operators' page, and either sockets (to be opened) or an address for Slack on the same port."""
     bolt = parts.door.app(parts.client, settings.slack_signing_secret.get_secret_value())
     token = settings.slack_app_token.get_secret_value()
-    sockets = Sockets(
-        lambda: AsyncSocketModeHandler(bolt, token, ping_interval=ping_interval),
-        settings.sockets if settings.mode == "socket" else 0,
-        ping_interval,
-    )
+
+    def handler() -> AsyncSocketModeHandler:
+        made = AsyncSocketModeHandler(bolt, token, ping_interval=ping_interval)
+        made.client.proxy = parts.client.proxy
+        return made
+
+    sockets = Sockets(handler, settings.sockets if settings.mode == "socket" else 0, ping_interval)
     routes = list[Route]()
     if settings.mode == "http":
         inner = AsyncSlackRequestHandler(bolt)
@@ -207,7 +245,8 @@ async def listen(
     async def checks() -> dict[str, str]:
         deaf = sockets.deaf
         slack_state = f"{deaf} of {sockets.count} sockets hear nothing" if deaf else "ok"
-        return {"database": await _database_state(parts.database), "slack": slack_state}
+        database = await _database_state(parts.database)
+        return {"database": database, "slack": slack_state, "memory": parts.memory.vectors.state}
 
     def metrics() -> str:
         parts.counters.values["threads_busy"] = parts.dispatcher.busy

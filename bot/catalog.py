@@ -99,11 +99,46 @@ WORDS: dict[str, dict[Language, str]] = {
     "change.delete_message": _both(
         "Deletes one of my own messages in {channel}, for good.", "永久删除我在 {channel} 的一条消息。"
     ),
+    "change.remember": _both("Adds a note to what I remember.", "在我的记忆中新增一条。"),
+    "change.forget": _both("Removes a note from what I remember, for good.", "从我的记忆中永久删除一条。"),
+    "change.share_memory": _both(
+        "Lets the whole workspace know note {id}, which was told to me in private.",
+        "将私下告诉我的第 {id} 条记忆公开给整个工作区。",
+    ),
     "change.any": _both("Runs {tool} with the arguments below.", "使用以下参数运行 {tool}。"),
     "change.again": _both(
         "⚠️ The same was already done in this thread. Approving does it a second time.",
         "⚠️ 此话题中已执行过相同操作，批准将再次执行。",
     ),
+    # what is remembered
+    "memory.title": _both("What I remember", "我记得的内容"),
+    "memory.intro": _both(
+        "Only what you may read is listed, and only you see this page. Say *remember that …* in a thread, "
+        "or put 📌 on a message, to add to it.",
+        "这里只列出你有权阅读的内容，且仅你可见。在话题中说“记住……”，或给消息加上 📌，即可新增。",
+    ),
+    "memory.own": _both("From you", "来自你"),
+    "memory.others": _both("From others", "来自他人"),
+    "memory.nothing": _both("Nothing yet.", "暂无内容。"),
+    "memory.forget": _both("Forget", "忘记"),
+    "memory.export": _both("Export", "导出"),
+    "memory.export_sent": _both("I am sending you the file in our direct messages.", "文件将通过私信发给你。"),
+    "memory.how": _both(
+        "`/bobbin memory forget NUMBER` removes one of yours for good.",
+        "`/bobbin memory forget 编号` 可永久删除你的一条。",
+    ),
+    "memory.usage": _both(
+        "`/bobbin memory` lists what I remember · `/bobbin memory WORDS` searches it · "
+        "`/bobbin memory forget NUMBER` · `/bobbin memory export`",
+        "`/bobbin memory` 列出我记得的内容 · `/bobbin memory 关键词` 搜索 · "
+        "`/bobbin memory forget 编号` · `/bobbin memory export`",
+    ),
+    "memory.forgotten": _both("Forgotten for good: {number}.", "已永久忘记：{number}。"),
+    "memory.not_yours": _both(
+        "{number} is not there, or was not said by you. If it is wrong, say in a thread what is right.",
+        "{number} 不存在，或不是你说的。如有错误，请在话题中说明正确内容。",
+    ),
+    "memory.slow": _both("That took too long just now. Please try again.", "刚才耗时过长，请重试。"),
     # private replies
     "whisper.not_approver": _both(
         "You can't decide this one: {people} may. Your reaction changed nothing.",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from typing import Any
+from urllib.parse import urlsplit
 
 import anthropic
 import httpx2
@@ -56,18 +57,21 @@ def _platform_client(name: str, arguments: dict[str, Any]) -> Any:
 
 def slack_client(settings: Settings) -> AsyncWebClient:
     """Without the SDK's own retries: a post that is sent again blindly stands there twice."""
-    return AsyncWebClient(
+    client = AsyncWebClient(
         token=settings.slack_bot_token.get_secret_value(),
         base_url=settings.slack_api_url.rstrip("/") + "/",
         timeout=15,
         retry_handlers=[],
     )
+    if urlsplit(settings.slack_api_url).hostname in ("127.0.0.1", "localhost", "::1"):
+        client.proxy = None  # the SDK takes a proxy from the environment for every address, also for this machine
+    return client
 
 
-async def identify(client: AsyncWebClient) -> Own:
-    """Who we are. Raises ``ConfigurationError`` when Slack does not know the token or cannot be reached."""
+async def authenticate(client: AsyncWebClient) -> Any:
+    """Slack's answer to ``auth.test``. Raises ``ConfigurationError`` if the token is refused or Slack out of reach."""
     try:
-        found: Any = await client.auth_test()  # pyright: ignore[reportUnknownMemberType] - **kwargs without a type
+        return await client.auth_test()  # pyright: ignore[reportUnknownMemberType] - **kwargs without a type
     except SlackApiError as error:
         said: Any = error.response
         raise ConfigurationError(
@@ -77,6 +81,11 @@ async def identify(client: AsyncWebClient) -> Own:
         raise ConfigurationError(
             f"Slack cannot be reached at {client.base_url} ({type(error).__name__}). Check network and SLACK_API_URL."
         ) from error
+
+
+async def identify(client: AsyncWebClient) -> Own:
+    """Who we are. Raises ``ConfigurationError`` as ``authenticate`` does."""
+    found = await authenticate(client)
     return Own(str(found["team_id"]), str(found["user_id"]), str(found.get("bot_id") or ""))
 
 

@@ -31,7 +31,6 @@ from memory.compaction import (
 from memory.context import Context
 from memory.log import ThreadLog
 from memory.records import Compacted, CompactionSkipped, ModelSaid, Record, Stored
-from memory.spend import spending
 from memory.tokens import Count, Estimate, bound, counter, estimate, size
 from memory.types import Message, Text
 
@@ -149,7 +148,7 @@ class Compactor:
     async def _append(self, log: ThreadLog, scene: Scene, record: Record) -> None:
         requester = log.state.turn.requester
         dollars = record.usage.dollars if isinstance(record, ModelSaid) else 0.0
-        also = [spending(log.clock(), requester.id, dollars)] if requester and dollars else []
+        also = [self.agent.spend.adding(log.clock(), requester.id, dollars)] if requester and dollars else []
         for stored in await log.append(record, also=also):
             scene.emit(Recorded(stored))
 

@@ -112,6 +112,15 @@ class Settings(BaseSettings):
     words_tokens: int = Field(default=24_000, ge=1_000)
     pinned_tools: Words = ()
 
+    learn: bool = True
+    learn_quiet: float = Field(default=60, ge=0)
+    memory_model: str = "claude-haiku-5-5"
+    embedder: Literal["local", "light", "openai", "voyage", "chroma"] = "local"
+    embedder_url: str = ""
+    embedder_key: SecretStr = SecretStr("")
+    embedder_model: str = ""
+    chroma_url: str = ""
+
     approval_hours: float = Field(default=24, gt=0)
     approval_rules: dict[str, ApprovalRule] = Field(default_factory=dict[str, ApprovalRule])
     undo_seconds: float = Field(default=0, ge=0)
@@ -151,6 +160,7 @@ class Settings(BaseSettings):
             self.slack_signing_secret,
             self.anthropic_api_key,
             self.database_url,
+            self.embedder_key,
         )
         return tuple(value.get_secret_value() for value in values if len(value.get_secret_value()) >= 8)
 

@@ -12,6 +12,7 @@ from datetime import timedelta
 
 from bot.approvals import Decision, Refused, Rules, authorize, compaction_focus, decision, is_group, is_stop, named
 from bot.catalog import say
+from bot.keeper import Keeper
 from bot.surface import Surface
 from memory.inbox import Deleted, Edited, Gestured, Inbound, Inbox, Said, Waiting, taken
 from memory.log import ThreadLog
@@ -44,14 +45,33 @@ class Mail:
     surface: Surface
     rules: Rules
     grant_seconds: float
+    keeper: Keeper | None = None
 
     async def take(self, log: ThreadLog) -> tuple[Stored, ...]:
         """Append what waits in the inbox of this thread; returns the new records."""
         new = list[Stored]()
         for waiting in settled(await self.inbox.waiting(log.key)):
+            await self._tell_memory(waiting.rows)
             records = await self._records(log, waiting.inbound)
             new.extend(await log.append(*records, also=[taken(waiting.rows)]))
         return tuple(new)
+
+    async def _tell_memory(self, rows: Sequence[Waiting]) -> None:
+        """What was remembered follows the message that it came from. Doing it again changes nothing."""
+        if self.keeper is None:
+            return
+        for row in rows:
+            match row.inbound:
+                case Deleted(message=message):
+                    await self.keeper.deleted(message)
+                case Edited(message=message):
+                    await self.keeper.edited(message)
+                case Gestured(gesture="remember", message=message, author=author, on=on):
+                    by, standing = await self.surface.person(author)
+                    if standing == "member":
+                        await self.keeper.pinned(message, by, on=on)
+                case _:
+                    pass
 
     async def _records(self, log: ThreadLog, inbound: Inbound | None) -> Sequence[Record]:
         match inbound:

@@ -16,6 +16,7 @@ _SHAPES = re.compile(
     | AKIA[0-9A-Z]{16}
     | eyJ[\w-]{10,}\.[\w-]{10,}\.[\w-]{10,}   # JSON web tokens
     | -----BEGIN[ ][A-Z ]*PRIVATE[ ]KEY-----[\s\S]*?(?:-----END[ ][A-Z ]*PRIVATE[ ]KEY-----|\Z)
+    | (?:xox[abeoprs]-|xapp-|\bsk-|gh[pousr]_|github_pat_|AKIA|eyJ)[\w.-]{4,}(?=…)   # the same, cut off
     | (?<=://)[^\s/:@]+:[^\s/@]+(?=@)   # user and password in an address
     """,
     re.VERBOSE,

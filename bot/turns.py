@@ -15,6 +15,8 @@ import structlog
 from bot.agent import Agent, Scene
 from bot.compactor import Compactor
 from bot.events import Recorded
+from bot.keeper import Keeper
+from bot.learner import Learner
 from bot.mail import Mail, interrupts
 from bot.model import TooLong
 from bot.surface import Surface
@@ -31,6 +33,14 @@ GIVE_UP_AFTER = 3
 
 
 @dataclass(slots=True)
+class _News:
+    """What came in for a thread that is being worked on: ``unread`` until its mail is taken."""
+
+    arrived: asyncio.Event = field(default_factory=asyncio.Event)
+    unread: bool = True
+
+
+@dataclass(slots=True)
 class Turns:
     logs: Logs
     inbox: Inbox
@@ -39,21 +49,24 @@ class Turns:
     compactor: Compactor
     chat: Chat
     grant_seconds: float = 3_600.0
+    keeper: Keeper | None = None
+    learner: Learner | None = None
     clock: Callable[[], float] = field(default=lambda: datetime.now(UTC).timestamp())
-    _news: dict[ThreadKey, asyncio.Event] = field(default_factory=dict[ThreadKey, asyncio.Event])
+    _news: dict[ThreadKey, _News] = field(default_factory=dict[ThreadKey, _News])
     _marked: set[MessageId] = field(default_factory=set[MessageId])
 
     def interrupt(self, thread: ThreadKey) -> None:
         """Something arrived for a thread that is being worked on."""
         if (news := self._news.get(thread)) is not None:
-            news.set()
+            news.unread = True
+            news.arrived.set()
 
     async def advance(self, thread: ThreadKey, failures: int) -> float | None:
         """Work on a thread until it parks; returns when to come back, in seconds since 1970.
 
         Whatever goes wrong here is tried again later, from what the log says then.
         """
-        self._news[thread] = asyncio.Event()
+        self._news[thread] = _News()
         try:
             log = await self.logs.open(thread)
             view = View(self.surface, log, round(self.grant_seconds / 60))
@@ -62,9 +75,12 @@ class Turns:
             try:
                 if log.fresh:
                     await self._catch_up(log, view)
-                return await self._advance(log, view)
+                until = await self._advance(log, view)
             finally:
                 await view.settle()
+            if until is None and self.learner is not None:
+                self.learner.rested(thread)
+            return until
         except Fenced as error:
             self.logs.forget(thread)
             structlog.get_logger().critical(str(error), action="fenced", thread=thread)
@@ -84,9 +100,8 @@ class Turns:
 
     async def _advance(self, log: ThreadLog, view: View) -> float | None:
         while True:
-            for stored in await self._mail.take(log):
-                view.tell(Recorded(stored))
-            view.begin()
+            await self._take_mail(log, view)
+            await view.begin()
             match next_step(log.state):
                 case Rest():
                     if not await self._tidy(log, view):
@@ -98,14 +113,25 @@ class Turns:
                     await self._expire(log, view, asked)
                 case Deliver() as due:
                     await view.deliver(due)
+                case RunCalls(calls=calls) if not self._settled(log, calls):
+                    return min(undo_until(log.state, call) for call in calls)
                 case RunCalls(calls=calls) as step:
-                    now, until = self.clock(), [undo_until(log.state, call) for call in calls]
-                    settled = tuple(call for call, end in zip(calls, until, strict=True) if end <= now)
-                    if not settled:
-                        return min(until)
-                    await self._interruptibly(log, self._step(log, view, replace(step, calls=settled)))
+                    settled = replace(step, calls=self._settled(log, calls))
+                    await self._interruptibly(log, self._step(log, view, settled))
                 case step:
                     await self._interruptibly(log, self._step(log, view, step))
+
+    async def _take_mail(self, log: ThreadLog, view: View) -> None:
+        news = self._news[log.key]
+        if news.unread:
+            news.unread = False  # before the mail is read: what comes meanwhile is read the next time
+            for stored in await self._mail.take(log):
+                view.tell(Recorded(stored))
+
+    def _settled(self, log: ThreadLog, calls: tuple[ToolCall, ...]) -> tuple[ToolCall, ...]:
+        """Calls whose approval cannot be taken back any more."""
+        now = self.clock()
+        return tuple(call for call in calls if undo_until(log.state, call) <= now)
 
     async def _tidy(self, log: ThreadLog, view: View) -> bool:
         """Between two turns: shorten what has grown long, before the next words come. Whether anything changed."""
@@ -134,6 +160,9 @@ class Turns:
     async def _ask(self, log: ThreadLog, view: View, scene: Scene) -> None:
         if (unread := log.state.turn.unread) is not None:
             await self._brief(log, view, unread)
+        if self.keeper is not None and (notes := await self.keeper.brief(log)) is not None:
+            for stored in await log.append(notes):
+                view.tell(Recorded(stored))
         await self.compactor.tidy(log, scene, mid_turn=True)
         try:
             await self.agent.ask(log, scene)
@@ -165,7 +194,7 @@ class Turns:
 
     async def _interruptibly(self, log: ThreadLog, step: Coroutine[None, None, None]) -> None:
         """Run a step; a stop that arrives meanwhile ends it, other news is marked as seen and waits."""
-        task, news = asyncio.ensure_future(step), self._news[log.key]
+        task, news, stopping = asyncio.ensure_future(step), self._news[log.key].arrived, False
         try:
             while not task.done():
                 waiter = asyncio.ensure_future(news.wait())
@@ -173,8 +202,8 @@ class Turns:
                 waiter.cancel()
                 if news.is_set() and not task.done():
                     news.clear()
-                    if await self._must_stop(log):
-                        task.cancel()
+                    if not stopping and await self._must_stop(log):
+                        stopping = task.cancel()  # once: a second time would cut off what is being seen through
         finally:
             if not task.done():
                 task.cancel()
@@ -200,7 +229,7 @@ class Turns:
 
     @property
     def _mail(self) -> Mail:
-        return Mail(self.inbox, self.surface, self.agent.rules, self.grant_seconds)
+        return Mail(self.inbox, self.surface, self.agent.rules, self.grant_seconds, self.keeper)
 
 
 def undo_until(state: ThreadState, call: ToolCall) -> float:

@@ -10,22 +10,24 @@ import sqlite3
 import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from queue import SimpleQueue
 from typing import Any, TypeVar
 
 import sqlalchemy as sa
-from alembic import command
-from alembic.config import Config
 from sqlalchemy import event, exc
-from sqlalchemy.engine import Connection, Engine, make_url
+from sqlalchemy.dialects import sqlite
+from sqlalchemy.engine import URL, Connection, Engine, make_url
 
 from memory.failpoints import Reach, nothing
 
 Result = TypeVar("Result")
 
 metadata = sa.MetaData()
+
+MIGRATIONS = Path(__file__).parent / "migrations"
 
 threads = sa.Table(
     "threads",
@@ -84,6 +86,75 @@ spend = sa.Table(
     sa.Column("dollars", sa.Float, nullable=False),
     sqlite_with_rowid=False,
 )
+facts = sa.Table(
+    "facts",
+    metadata,
+    sa.Column("id", sa.Integer, primary_key=True, autoincrement=True),
+    sa.Column("workspace", sa.Text, nullable=False),
+    sa.Column("text", sa.Text, nullable=False),
+    sa.Column("kind", sa.Text, nullable=False),
+    sa.Column("subject", sa.Text, nullable=False),
+    sa.Column("value", sa.Text, nullable=False),
+    sa.Column("confidence", sa.Float, nullable=False),
+    sa.Column("scope", sa.Text, nullable=False),
+    sa.Column("place", sa.Text, nullable=False),
+    sa.Column("channel", sa.Text, nullable=False),
+    sa.Column("room", sa.Text, nullable=False),
+    sa.Column("shared", sa.Boolean, nullable=False),
+    sa.Column("author", sa.Text, nullable=False),
+    sa.Column("author_name", sa.Text, nullable=False),
+    sa.Column("keeper", sa.Text, nullable=False),
+    sa.Column("message", sa.Text, nullable=False),
+    sa.Column("link", sa.Text, nullable=False),
+    sa.Column("status", sa.Text, nullable=False),
+    sa.Column("created", sa.Float, nullable=False),
+    sa.Column("valid_from", sa.Float, nullable=False),
+    sa.Column("invalid_at", sa.Float, nullable=True),
+    sa.Column("superseded_by", sa.Integer, nullable=True),
+    sa.Column("used", sa.Float, nullable=True),
+    sa.Column("uses", sa.Integer, nullable=False),
+    sa.Column("normal", sa.Text, nullable=False),
+    sa.Column("embedder", sa.Text, nullable=False),
+    sa.Column("vector", sa.LargeBinary, nullable=True),
+    sa.Index("facts_in_place", "workspace", "status", "scope", "place"),
+    sa.Index("facts_of_message", "message"),
+    sa.Index("facts_normal", "normal"),
+    sqlite_autoincrement=True,
+)
+fact_words = sa.Table(
+    "fact_words",
+    metadata,
+    sa.Column("workspace", sa.Text, primary_key=True),
+    sa.Column("word", sa.Text, primary_key=True),
+    sa.Column("fact", sa.Integer, primary_key=True, autoincrement=False),
+    sa.Index("words_of_fact", "fact"),
+    sqlite_with_rowid=False,
+)
+forgotten = sa.Table(
+    "forgotten",
+    metadata,
+    sa.Column("mark", sa.Text, primary_key=True),
+    sqlite_with_rowid=False,
+)
+learned = sa.Table(
+    "learned",
+    metadata,
+    sa.Column("thread", sa.Integer, sa.ForeignKey("threads.id"), primary_key=True, autoincrement=False),
+    sa.Column("upto", sa.Integer, nullable=False),
+    sqlite_with_rowid=False,
+)
+
+
+def insert_if_new(connection: Connection, table: sa.Table) -> sa.Insert:
+    """An insert that does nothing when the key is there already, also when another transaction has just made it."""
+    if connection.dialect.name == "sqlite":
+        return sqlite.insert(table).on_conflict_do_nothing()
+    from sqlalchemy.dialects import postgresql  # noqa: PLC0415 - 2 MB that only this database needs
+
+    return postgresql.insert(table).on_conflict_do_nothing()
+
+
+_WRITES = {"bobbin_writes": True}
 
 
 class DatabaseError(Exception):
@@ -117,7 +188,8 @@ class _SingleWriter:
         self._thread.join()
 
     def _loop(self) -> None:
-        with self._engine.connect() as connection:  # one connection for good: checking out costs as much as a row
+        # One connection for good: checking out costs as much as a row.
+        with self._engine.connect().execution_options(**_WRITES) as connection:
             while (job := self._queue.get()) is not None:
                 batch = [job]
                 while len(batch) < 64 and not self._queue.empty():
@@ -182,17 +254,12 @@ class Database:
 
     def __init__(self, url: str, reach: Reach = nothing) -> None:
         self._reach = reach
+        address = _address(url)
+        shown = address.render_as_string(hide_password=True)
         try:
-            self._engine = _engine(url)
-        except (exc.ArgumentError, ImportError, OSError, ValueError) as error:
-            raise DatabaseError(
-                f"BOBBIN_DATABASE_URL names no database that can be used: {_first_line(error)}. Leave it out for "
-                "SQLite in BOBBIN_DATA_DIR, or write postgresql+psycopg://user:password@host/name."
-            ) from error
-        try:
+            self._engine = _engine(address)
             _migrate(self._engine)
-        except (exc.DatabaseError, sqlite3.DatabaseError) as error:
-            shown = make_url(url).render_as_string(hide_password=True)
+        except (exc.DatabaseError, sqlite3.DatabaseError, OSError) as error:
             raise DatabaseError(
                 f"the database {shown} cannot be opened: {_first_line(error)}. "
                 "Check BOBBIN_DATABASE_URL (or BOBBIN_DATA_DIR), that the server runs, and that the place is writable."
@@ -217,6 +284,15 @@ class Database:
     async def read(self, work: Callable[[Connection], Result]) -> Result:
         return await self._through(self._reads, work)
 
+    async def check_writable(self) -> None:
+        """Raises ``DatabaseError`` if what is stored may only be read. Changes nothing."""
+        try:
+            await self.write(
+                lambda connection: connection.execute(sa.update(threads).where(sa.false()).values(open=True))
+            )
+        except exc.DatabaseError as error:
+            raise DatabaseError(f"the database cannot be written: {_first_line(error)}") from error
+
     async def _through(self, lane: _SingleWriter | _Pool, work: Callable[[Connection], Result]) -> Result:
         loop = asyncio.get_running_loop()
         future: asyncio.Future[Result] = loop.create_future()
@@ -233,7 +309,9 @@ class Database:
         try:
             return await asyncio.shield(future)
         except asyncio.CancelledError:
-            await asyncio.wait({future})
+            while not future.done():
+                with suppress(asyncio.CancelledError):  # more of them must wait for the commit as well
+                    await asyncio.wait({future})
             future.result()
             raise
 
@@ -251,8 +329,20 @@ def _tell(
         loop.call_soon_threadsafe(settle, value, error)
 
 
-def _engine(url: str) -> Engine:
-    parsed = make_url(url)
+def _address(url: str) -> URL:
+    try:
+        address = make_url(url)
+    except exc.ArgumentError:
+        address = None
+    if address is None or address.drivername not in {"sqlite", "postgresql+psycopg"}:
+        raise DatabaseError(
+            "BOBBIN_DATABASE_URL is no address that Bobbin can use. Write sqlite:///path/to/bobbin.db "
+            "or postgresql+psycopg://user:password@host/database."
+        )
+    return address
+
+
+def _engine(parsed: URL) -> Engine:
     if parsed.get_backend_name() != "sqlite":
         return sa.create_engine(parsed, pool_size=6, pool_pre_ping=True)
     if parsed.database and parsed.database != ":memory:":
@@ -268,17 +358,36 @@ def _engine(url: str) -> Engine:
 
     @event.listens_for(engine, "begin")
     def _begin(connection: Connection) -> None:
-        connection.exec_driver_sql("BEGIN")
+        # Taking the lock first lets a writer wait for another one, instead of failing in its middle.
+        writes = connection.get_execution_options().keys() & _WRITES.keys()
+        connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
 
     return engine
 
 
 def _migrate(engine: Engine) -> None:
-    config = Config()
-    config.set_main_option("script_location", str(Path(__file__).parent / "migrations"))
     with engine.begin() as connection:
+        if _schema_version(connection) == newest_schema():
+            return
+        from alembic import command  # noqa: PLC0415 - 11 MB that only a new or an old database needs
+        from alembic.config import Config  # noqa: PLC0415
+
+        config = Config()
+        config.set_main_option("script_location", str(MIGRATIONS))
         config.attributes["connection"] = connection
         command.upgrade(config, "head")
+
+
+def newest_schema() -> str:
+    """The revision that this program works with: the last of the migrations, whose files are named by it."""
+    return max(path.name.partition("_")[0] for path in (MIGRATIONS / "versions").glob("[0-9]*.py"))
+
+
+def _schema_version(connection: Connection) -> str | None:
+    """The revision that the database is at; None for a new one."""
+    if not sa.inspect(connection).has_table("alembic_version"):
+        return None
+    return connection.execute(sa.text("SELECT version_num FROM alembic_version")).scalar()
 
 
 def _first_line(error: BaseException) -> str:

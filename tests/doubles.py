@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from bot.model import ModelError, ModelEvent, Request, TextGrew
 from bot.surface import Body, PostKey, Standing, SurfaceError
-from memory.inbox import Edited, Said
+from memory.inbox import Edited, Gesture, Said
 from memory.records import ModelSaid, PostKind, UserSaid
 from memory.types import Message, MessageId, Part, Person, Text, ThreadKey, ToolCall, Usage
 from tools.base import Output
@@ -90,6 +90,17 @@ class RecordingSurface:
         return Output(self.said_before.get(before, "(nothing)"), "1 message")
 
     # -- posting ---------------------------------------------------------------------------------
+
+    async def reactions(self, message: MessageId) -> list[tuple[Gesture, str]]:
+        return []
+
+    async def group(self, group: str) -> frozenset[str]:
+        return frozenset()
+
+    def place(self, thread: ThreadKey) -> str:
+        return "C1"
+
+    async def offer(self, message: MessageId, gestures: Sequence[Gesture]) -> None: ...
 
     async def post(
         self, thread: ThreadKey, key: PostKey, body: Body, *, check: bool, seeds: Sequence[str] = ()

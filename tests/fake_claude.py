@@ -106,7 +106,7 @@ class FakeClaude:
     url: str = ""
     seen: list[Seen] = field(default_factory=list[Seen])
     models: frozenset[str] = frozenset({"claude-sonnet-5-5", "claude-opus-5-5", "claude-haiku-5-5"})
-    default: Answer = field(default_factory=lambda: text("(nothing was planned)"))
+    default: Planned = field(default_factory=lambda: text("(nothing was planned)"))
     _plans: list[tuple[str, deque[Planned]]] = field(default_factory=list[tuple[str, "deque[Planned]"]])
     _thoughts: dict[str, tuple[Json, str]] = field(default_factory=dict[str, tuple[Json, str]])
     _arrived: asyncio.Event = field(default_factory=asyncio.Event)

@@ -14,9 +14,11 @@ from memory.types import CallId, MessageId, Person, ThreadKey
 
 
 class Effect(StrEnum):
-    """What a call can do to the world. Reads run freely; the others need a yes."""
+    """What a call can do to the world. Reads run freely; a note changes only what the bot itself remembers,
+    can be undone by a word and is shown in the thread; the others need a yes."""
 
     READ = "read"
+    NOTE = "note"
     WRITE = "write"
     DESTROY = "destroy"
 

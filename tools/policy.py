@@ -28,12 +28,17 @@ class Policy:
 
 
 def decide(policy: Policy, tool: str, effect: Effect, *, place: str, tainted: bool) -> Decision:
-    """Reads run; writes ask unless the tool is free in this place and nothing untrusted was read; destroys ask."""
+    """Reads run; writes ask unless the tool is free in this place and nothing untrusted was read; destroys ask.
+
+    Notes run, unless untrusted text was read, which may have asked for them.
+    """
     if tool in policy.forbidden:
         return Decision.REFUSE
     match effect:
         case Effect.READ:
             return Decision.RUN
+        case Effect.NOTE:
+            return Decision.ASK if tainted else Decision.RUN
         case Effect.WRITE:
             free = bool({tool, f"{tool}@{place}"} & policy.free)
             return Decision.RUN if free and not tainted else Decision.ASK

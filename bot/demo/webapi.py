@@ -14,9 +14,10 @@ from bot.demo.values import Call, Json, SlackError
 from bot.demo.workspace import Workspace
 
 SCOPES = (
-    "app_mentions:read,channels:history,channels:manage,channels:read,chat:write,commands,files:read,files:write,"
-    "groups:history,groups:read,groups:write,im:history,im:read,im:write,mpim:history,mpim:read,pins:write,"
-    "reactions:read,reactions:write,usergroups:read,users:read"
+    "app_mentions:read,channels:history,channels:manage,channels:read,channels:write.invites,channels:write.topic,"
+    "chat:write,commands,files:read,files:write,groups:history,groups:read,groups:write,groups:write.invites,"
+    "groups:write.topic,im:history,im:read,im:write,mpim:history,mpim:read,pins:write,reactions:read,reactions:write,"
+    "usergroups:read,users:read"
 )
 
 
@@ -96,6 +97,9 @@ class WebApi:
             return {"url": self._socket.ticket()}
         if method not in self._methods:
             raise SlackError("unknown_method", req_method=method)
+        for (refused, argument), error in self._workspace.refusals.items():
+            if method == refused and arguments.has(argument):
+                raise SlackError(error)
         return self._methods[method](self._workspace, arguments)
 
 

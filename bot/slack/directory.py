@@ -52,7 +52,7 @@ class Directory:
             info: Json = (await self.gateway.read("conversations.info", channel=match["id"]))["channel"]
             return info
         name = wanted.removeprefix("#").lower()
-        async for channel in self._pages("conversations.list", "channels", types="public_channel,private_channel"):
+        async for channel in self.pages("conversations.list", "channels", types="public_channel,private_channel"):
             if channel.get("name") == name:
                 return channel
         raise Refused("conversations.list", "channel_not_found")
@@ -63,7 +63,7 @@ class Directory:
         if (match := _PERSON.fullmatch(wanted)) is not None:
             return await self.people.person(match["id"])
         name = wanted.removeprefix("@").casefold()
-        found = [person_of(user) async for user in self._pages("users.list", "members") if _goes_by(user, name)]
+        found = [person_of(user) async for user in self.pages("users.list", "members") if _goes_by(user, name)]
         if len(found) == 1:
             return found[0]
         if not found:
@@ -93,7 +93,7 @@ class Directory:
 
     async def members(self, channel: str) -> set[str]:
         found = set[str]()
-        async for member in self._pages("conversations.members", "members", channel=channel):
+        async for member in self.pages("conversations.members", "members", channel=channel):
             found.add(str(member))
         return found
 
@@ -102,7 +102,8 @@ class Directory:
         users: list[str] = (await self.gateway.read("usergroups.users.list", usergroup=group)).get("users") or []
         return set(users)
 
-    async def _pages(self, method: str, items: str, **arguments: Any) -> AsyncIterator[Any]:
+    async def pages(self, method: str, items: str, **arguments: Any) -> AsyncIterator[Any]:
+        """Everything that a method lists, page by page. Raises ``Refused`` or ``Lost``."""
         cursor = ""
         while True:
             page: dict[str, Any] = {**arguments, "limit": 200, **({"cursor": cursor} if cursor else {})}

@@ -6,6 +6,7 @@ what could not be stored is not acknowledged, and Slack delivers it again.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Any
@@ -16,6 +17,7 @@ from slack_bolt.authorization import AuthorizeResult
 from slack_bolt.response import BoltResponse
 from slack_sdk.web.async_client import AsyncWebClient
 
+from bot.slack.home import Home
 from bot.slack.ids import spot
 from bot.slack.inbound import (
     Click,
@@ -27,6 +29,8 @@ from bot.slack.inbound import (
     accept,
     bare_words,
     follows_from_now,
+    home_click,
+    home_visitor,
     kept,
     understand,
     understand_click,
@@ -47,6 +51,7 @@ class Door:
     wake: Callable[[ThreadKey], None]
     follow: Follow = "own"
     shared_channels: frozenset[str] = frozenset()
+    home: Home | None = None
 
     def app(self, client: AsyncWebClient, signing_secret: str) -> AsyncApp:
         """Bolt, with us in front of it. It checks signatures when it is reached over HTTP."""
@@ -66,6 +71,7 @@ class Door:
             authorize=authorize,
             ignoring_self_events_enabled=False,  # we tell our own echoes from other bots ourselves
             process_before_response=True,
+            logger=logging.getLogger("slack_bolt"),  # otherwise Bolt's loggers take their level from the root
         )
         app.middleware(self.enter)  # pyright: ignore[reportUnknownMemberType] - Bolt leaves it untyped
         return app
@@ -77,15 +83,22 @@ class Door:
             case "event_callback":
                 await self._event(body)
             case "block_actions":
-                if (click := understand_click(body, self.own)) is not None:
+                if self.home is not None and (pressed := home_click(body)) is not None:
+                    self.home.clicked(*pressed)
+                elif (click := understand_click(body, self.own)) is not None:
                     trigger = str(body.get("trigger_id") or body.get("action_ts") or "")
                     await self._gesture(click, trigger, on=True, at=0.0)
+            case None if self.home is not None and body.get("command"):
+                answer = await self.home.command(str(body["user_id"]), str(body.get("text") or ""))
+                return BoltResponse(status=200, body=answer)
             case kind:
                 structlog.get_logger().debug("not for us", action="ignored", kind=kind)
         return BoltResponse(status=200, body="")
 
     async def _event(self, body: dict[str, Any]) -> None:
         event_id = str(body["event_id"])
+        if self.home is not None and (visitor := home_visitor(body)) is not None:
+            self.home.opened(visitor)
         event: Event | None = understand(body, self.own, self.shared_channels)
         match event:
             case None:
@@ -122,7 +135,7 @@ class Door:
         place = await self.logs.place_of(made.message)
         if made.gesture in VERDICTS and (place is None or place.what != "approval"):
             return  # a thumb up for an answer, or for somebody's words, decides nothing
-        thread = place.thread if place else await self._thread_of(made.message)
+        thread = place.thread if place else await self._thread_of(made.message, made.gesture)
         if thread is None:
             return
         door = "button" if isinstance(made, Click) else "reaction"
@@ -131,9 +144,11 @@ class Door:
         )
         await self._put(f"{door}:{made_id}", f"gesture:{door}:{made_id}", gestured)
 
-    async def _thread_of(self, message: MessageId) -> ThreadKey | None:
-        """A stop sign may also be put on the message that began a thread of ours."""
+    async def _thread_of(self, message: MessageId, gesture: Gesture) -> ThreadKey | None:
+        """A stop sign may also be put on the message that began a thread of ours, a pin on any message."""
         root = spot(message).thread
+        if gesture == "remember":
+            return root
         return root if await self.logs.follows(root) else None
 
     async def _put(self, event_id: str, identity: str, inbound: Inbound) -> None:

@@ -204,6 +204,22 @@ def understand_click(payload: Json, own: Own) -> Click | None:
     return Click(message, str(user.get("id", "")), gesture)
 
 
+def home_visitor(payload: Json) -> str | None:
+    """Who opened the app's home, if that is what happened."""
+    event: Json = payload.get("event") or {}
+    return str(event["user"]) if event.get("type") == "app_home_opened" and event.get("tab") == "home" else None
+
+
+def home_click(payload: Json) -> tuple[str, str] | None:
+    """(who, which button) of a click on somebody's own home; None for clicks elsewhere."""
+    container: Json = payload.get("container") or {}
+    user: Json = payload.get("user") or {}
+    actions: list[Json] = payload.get("actions") or []
+    if container.get("type") != "view" or not actions:
+        return None
+    return str(user.get("id", "")), str(actions[0].get("action_id", ""))
+
+
 def accept(heard: Heard, follow: Follow, *, follows: bool) -> bool:
     """Whether a message is for us: written to us alone, with a mention, or in a thread that we follow.
 

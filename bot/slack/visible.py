@@ -25,6 +25,8 @@ _SEEN = (
 )
 _PATTERN = rf"(?V1)(?P<seen>{_SEEN})|(?P<hidden>{_HIDDEN}+)"
 _SPELLED_OUT = 4
+HIDDEN_RUN = " invisible characters]"
+"""The end of what stands for a longer run."""
 
 
 def visible(text: str) -> str:
@@ -46,7 +48,7 @@ def _shown(match: regex.Match[str]) -> str:
     run = match["hidden"]
     if len(run) > _SPELLED_OUT:
         # Hidden text is not decoded: what nobody saw must not reach the model as words.
-        return f"[{len(run)} invisible characters]"
+        return f"[{len(run)}{HIDDEN_RUN}"
     return "".join(f"[U+{ord(character):04X}]" for character in run)
 
 

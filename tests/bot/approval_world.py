@@ -7,10 +7,11 @@ from collections import deque
 from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from itertools import count
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar
 
 from bot.agent import Agent
 from bot.approvals import Rules
+from bot.compactor import Compactor
 from bot.model import ModelEvent, Request, TextGrew
 from bot.surface import Answer, Body, Notice, PostKey, Standing
 from bot.surface import Request as Asked
@@ -21,7 +22,7 @@ from memory.log import Logs, ThreadLog
 from memory.records import ModelSaid, UserSaid
 from memory.spend import Spend
 from memory.types import Message, MessageId, Person, Text, ThreadKey, ToolCall, Usage, Value
-from tools.base import Arguments, Effect, Output, ToolContext, tool
+from tools.base import Arguments, Effect, Output, ToolContext, ToolError, tool
 from tools.policy import Policy
 from tools.registry import Registry
 
@@ -67,6 +68,9 @@ class Chat:
 
     async def person(self, person: str) -> tuple[Person, Standing]:
         return self.people.get(person, (Person(id=person, name=person), "unknown"))
+
+    async def reactions(self, message: MessageId) -> list[tuple[Gesture, str]]:
+        return []
 
     async def group(self, group: str) -> frozenset[str]:
         return self.groups.get(group, frozenset())
@@ -144,15 +148,23 @@ class Word(Arguments):
     place: str = "#news"
 
 
+async def unwatched(_: ToolCall, __: Literal["before", "after"]) -> None: ...
+
+
 @dataclass(slots=True)
 class Workshop:
     """Tools that remember each call that ran."""
 
     ran: list[ToolCall] = field(default_factory=list[ToolCall])
+    watch: Callable[[ToolCall, Literal["before", "after"]], Awaitable[None]] = unwatched
 
-    def _work(self, name: str, arguments: Word, context: ToolContext) -> Output:
-        given = arguments.model_dump(exclude_unset=True)
-        self.ran.append(ToolCall(id=context.call_id, name=name, arguments=given))
+    async def _work(self, name: str, arguments: Word, context: ToolContext) -> Output:
+        call = ToolCall(id=context.call_id, name=name, arguments=arguments.model_dump(exclude_unset=True))
+        await self.watch(call, "before")
+        self.ran.append(call)
+        await self.watch(call, "after")
+        if arguments.word == "fail":
+            raise ToolError("no_such_word", "There is no such word.")
         if arguments.word == "break":
             raise RuntimeError("a tool broke")
         return Output(f"{name} {arguments.word}", arguments.word)
@@ -171,17 +183,17 @@ class Workshop:
         @tool(Effect.WRITE, resource=("place",))
         async def write(arguments: Word, context: ToolContext) -> Output:
             """Change something."""
-            return self._work("write", arguments, context)
+            return await self._work("write", arguments, context)
 
         @tool(Effect.WRITE, idempotent=True, resource=("place",))
         async def put(arguments: Word, context: ToolContext) -> Output:
             """Change something, the same each time."""
-            return self._work("put", arguments, context)
+            return await self._work("put", arguments, context)
 
         @tool(Effect.DESTROY, resource=("place",))
         async def erase(arguments: Word, context: ToolContext) -> Output:
             """Destroy something."""
-            return self._work("erase", arguments, context)
+            return await self._work("erase", arguments, context)
 
         return Registry([look, browse, write, put, erase])
 
@@ -216,7 +228,9 @@ class World:
         )
         nothing: Any = None
         logs, inbox = Logs(self.database, lambda: self.now), Inbox(self.database, lambda: self.now)
-        self.turns = Turns(logs, inbox, self.chat, agent, nothing, self.grant_seconds, lambda: self.now)
+        self.turns = Turns(
+            logs, inbox, self.chat, agent, Compactor(agent), nothing, self.grant_seconds, clock=lambda: self.now
+        )
 
     async def put(self, inbound: Inbound) -> None:
         number = f"{self.thread}/{next(self._events)}"

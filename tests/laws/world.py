@@ -15,6 +15,7 @@ from sqlalchemy.engine import Connection
 
 from bot.agent import Agent, Patience, Scene
 from bot.budget import Limits
+from bot.compactor import Compactor
 from bot.model import ModelError
 from bot.turns import Turns
 from memory.db import Database
@@ -52,14 +53,17 @@ class Fate:
     passed: list[str] = field(default_factory=list[str])
     dead: bool = False
     around: Around | None = None
-    """What else happens at each point."""
+    """What else happens at each point outside the database, whose writes must not be cut short."""
 
-    async def __call__(self, point: str) -> None:
+    def reach(self, point: str) -> None:
         self.live()
         self.passed.append(point)
         if len(self.passed) == self.die_at:
             self.dead = True
         self.live()
+
+    async def __call__(self, point: str) -> None:
+        self.reach(point)
         if self.around is not None:
             await self.around(point)
 
@@ -74,9 +78,9 @@ class MortalDatabase(Database):
     fate: Fate
 
     async def write(self, work: Callable[[Connection], Result]) -> Result:
-        await self.fate("before write")
+        self.fate.reach("before write")
         result = await super().write(work)
-        await self.fate("after write")
+        self.fate.reach("after write")
         return result
 
     async def read(self, work: Callable[[Connection], Result]) -> Result:
@@ -151,7 +155,8 @@ class World:
             sleep=_at_once,
             before_ask=self.before_ask,
         )
-        self.turns = Turns(self.logs, self.inbox, self.surface, agent, self.ledger, clock=self.clock)
+        chat: Any = self.ledger  # these tools use only its own methods
+        self.turns = Turns(self.logs, self.inbox, self.surface, agent, Compactor(agent), chat, clock=self.clock)
         self.log = await self.logs.open(THREAD)
 
     async def restart(self) -> None:

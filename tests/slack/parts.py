@@ -14,7 +14,9 @@ from slack_sdk.web.async_client import AsyncWebClient
 from bot.demo.server import Running, serve
 from bot.demo.values import BOT, BOT_USER, TEAM, Call, Json, Timing
 from bot.demo.workspace import ANA, Workspace
+from bot.secrets import Mask
 from bot.slack.chat import SlackChat
+from bot.slack.directory import Directory
 from bot.slack.editor import Editor
 from bot.slack.gateway import Gateway
 from bot.slack.ids import Spot
@@ -29,6 +31,7 @@ GENERAL, NEWS, LEADS, DM = "C0GENERAL1", "C0NEWS0001", "C0LEADS001", "D0ANA00001
 OWN = Own(TEAM, BOT_USER, BOT)
 QUICK = {name: Rate(10_000, rate.seconds) for name, rate in RATES.items()}
 """Limits that a test never meets; Slack's own are the pacer's tests."""
+SECRET = "a-configured-secret"
 _ids = itertools.count(1)
 
 
@@ -67,11 +70,13 @@ async def edge_of(running: Running) -> AsyncGenerator[Edge]:
     async def sleep(seconds: float) -> None:
         slept.append(seconds)
 
-    gateway = Gateway(client, Pacer(time.monotonic, dict(QUICK)), sleep)
+    gateway = Gateway(client, Pacer(time.monotonic, dict(QUICK)), sleep=sleep)
     people = People(gateway, OWN, lambda: now[0])
     reader = Reader(gateway, people, OWN, 40_000)
-    surface = SlackSurface(gateway, people, reader, Editor(gateway, interval=0.02), time.time)
-    yield Edge(running, client, gateway, people, reader, surface, SlackChat(gateway, people, reader), now, slept)
+    directory = Directory(gateway, people)
+    surface = SlackSurface(gateway, directory, reader, Editor(gateway, interval=0.02), time.time, Mask((SECRET,)))
+    chat = SlackChat(gateway, people, reader, directory)
+    yield Edge(running, client, gateway, people, reader, surface, chat, now, slept)
     await surface.editor.settle()
 
 

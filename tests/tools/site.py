@@ -7,9 +7,10 @@ import ssl
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime
+from typing import Any
 
 from memory.types import Person, ThreadKey
-from tools.base import Output, ToolContext
+from tools.base import ToolContext
 from tools.fetch import Endpoint, Limits, PageFetcher
 
 SMALL = Limits(bytes=100_000, seconds=5.0, redirects=5)
@@ -76,15 +77,6 @@ def says(body: bytes = b"hello", content_type: str = "text/plain", status: str =
     return answer
 
 
-class NoChat:
-    """These tools ask nothing of the chat platform."""
-
-    async def read_thread(self, thread: ThreadKey, limit: int) -> Output:
-        raise NotImplementedError
-
-    async def read_channel(self, thread: ThreadKey, channel: str, limit: int, reader: Person) -> Output:
-        raise NotImplementedError
-
-
 def context(time_zone: str = "UTC", now: datetime = datetime(2026, 3, 5, 12, 30, 15, tzinfo=UTC)) -> ToolContext:
-    return ToolContext(ThreadKey("t"), "call", Person(id="u", name="Ana", time_zone=time_zone), now, NoChat())
+    chat: Any = None  # these tools ask nothing of the chat platform
+    return ToolContext(ThreadKey("t"), "call", Person(id="u", name="Ana", time_zone=time_zone), now, chat)

@@ -1,0 +1,146 @@
+"""The memory at work in a conversation: notes at the start of a turn, and what people do to what is remembered."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass, replace
+
+import structlog
+
+from bot.notes import notes
+from bot.rooms import Message, Rooms
+from memory.audience import Audience, Source, scope_of, source_of
+from memory.fact import LONGEST, Fact, Forgotten, Kind, NewFact
+from memory.lessons import is_private
+from memory.log import ThreadLog
+from memory.ranking import OFFERED, Found
+from memory.records import Briefed, Record, UserSaid
+from memory.remember import Memory, Refused
+from memory.types import MessageId, Person, ThreadKey, ToolCall, ToolResult
+
+PATIENCE = 4.0
+"""Seconds that the start of a turn waits for notes; without them it goes on."""
+NOTES, NOTE_TOKENS = 6, 800
+"""How many facts are told unasked at most, and how many tokens."""
+ASKED_CHARACTERS = 1_000
+
+
+@dataclass(frozen=True, slots=True)
+class Keeper:
+    memory: Memory
+    rooms: Rooms
+
+    # -- at the start of a turn ------------------------------------------------------------------
+
+    async def brief(self, log: ThreadLog) -> Record | None:
+        """What is known about the words that began this turn, as a call of our own; None if that is nothing."""
+        asker, text = log.state.turn.requester, _newest_words(log)
+        if asker is None or not text or _briefed(log) or await self.memory.facts.none():
+            return None
+        try:
+            async with asyncio.timeout(PATIENCE):
+                found = await self.recall(text, await self.rooms.audience(log.key, asker.id), unasked=True)
+        except Exception as error:  # a turn never fails for want of notes
+            structlog.get_logger().warning("no notes", action="recall_failed", thread=log.key, why=str(error))
+            return None
+        if not found:
+            return None
+        call = ToolCall(id=f"bobbin_{log.state.calls_made + 1}", name="recall", arguments={"query": text})
+        others = any(one.fact.author != asker.id for one in found)
+        result = ToolResult(call_id=call.id, text=notes(found), line=f"{len(found)} notes", untrusted=others)
+        return Briefed(call=call, result=result)
+
+    async def recall(self, text: str, audience: Audience, *, unasked: bool = False) -> list[Found]:
+        """What this audience may be told, best first; ``unasked`` only what is near enough to be worth it."""
+        if unasked:
+            found = await self.memory.recall(
+                text, audience, floor=OFFERED, count=NOTES, tokens=NOTE_TOKENS, now_there=self._now_there
+            )
+        else:
+            found = await self.memory.recall(text, audience, now_there=self._now_there)
+        await self.memory.facts.touch(one.fact.id for one in found)
+        return found
+
+    async def _now_there(self, source: Source) -> Source:
+        return await self.rooms.source_now(source)
+
+    # -- what people do --------------------------------------------------------------------------
+
+    async def remember(
+        self, thread: ThreadKey, by: Person, text: str, message: MessageId | None, kind: Kind = "fact"
+    ) -> tuple[Fact, bool]:
+        """Keep a claim because a person asked for it. Raises ``Refused``."""
+        return await self._keep(Message(thread, by, text), by, message or MessageId(thread), kind)
+
+    async def pinned(self, message: MessageId, by: Person, *, on: bool) -> bool:
+        """Somebody put a pin on a message, or took it away. Whether anything changed."""
+        if not on:
+            mine = [fact for fact in await self.memory.facts.of_message(message) if fact.keeper == by.id]
+            await self.memory.forget(mine, for_good=False)
+            return bool(mine)
+        found = await self.rooms.message(message)
+        if found is None or is_private(found.text):
+            return False
+        text = found.text if len(found.text) <= LONGEST else f"{found.text[: LONGEST - 1]}…"
+        try:
+            await self._keep(replace(found, text=text), by, message)
+        except Refused as error:
+            structlog.get_logger().info("pin not kept", action="pin_refused", why=str(error))
+            return False
+        return True
+
+    async def _keep(self, said: Message, keeper: Person, message: MessageId, kind: Kind = "fact") -> tuple[Fact, bool]:
+        audience = await self.rooms.audience(said.thread, keeper.id)
+        scope = scope_of(audience, said.author.id, kind)
+        if scope is None:
+            raise Refused("nothing is remembered in channels that are shared with others")
+        new = NewFact(
+            text=" ".join(said.text.split()),
+            kind=kind,
+            confidence=1.0,
+            scope=scope,
+            source=source_of(audience),
+            author=said.author.id,
+            author_name=said.author.name,
+            keeper=keeper.id,
+            message=message,
+            link=await self.rooms.link(message),
+        )
+        if (twin := await self.memory.twin(new, audience)) is not None:
+            await self.memory.facts.touch([twin.id])
+            return twin, False
+        try:
+            return await self.memory.add(new, keep="asked")
+        except Forgotten as error:
+            raise Refused(str(error)) from error
+
+    async def deleted(self, message: MessageId) -> None:
+        """Its author took a message back: what came from it goes with it."""
+        if facts := await self.memory.facts.of_message(message):
+            await self.memory.forget(facts)
+
+    async def edited(self, message: MessageId) -> None:
+        """A message says something else now: what came from it does not hold; it is read again."""
+        facts = await self.memory.facts.of_message(message)
+        if facts:
+            await self.memory.forget(facts, for_good=False)
+        for keeper in {fact.keeper for fact in facts if fact.keeper}:
+            await self.pinned(message, Person(id=keeper, name=keeper), on=True)
+
+
+def owns(fact: Fact, person: str) -> bool:
+    return person in {fact.author, fact.keeper} or (fact.scope.kind == "user" and fact.scope.place == person)
+
+
+def _newest_words(log: ThreadLog) -> str:
+    said = [s.record.text for s in log.records if isinstance(s.record, UserSaid) and s.seq >= log.state.turn.seq]
+    return "\n".join(said)[-ASKED_CHARACTERS:].strip()
+
+
+def _briefed(log: ThreadLog) -> bool:
+    """Whether this turn has its notes, or is past its beginning."""
+    turn = log.state.turn
+    told = any(
+        isinstance(s.record, Briefed) and s.record.call.name == "recall" and s.seq > turn.seq for s in log.records
+    )
+    return told or turn.asks > 0

@@ -1,0 +1,349 @@
+"""The part that the scripted model plays: the conversation so far -> what to say or call next. Pure.
+
+It understands nothing. It looks for a few words, reads what the tools really returned, and puts that
+into an answer, so that a visitor without a key sees the product work.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from zoneinfo import ZoneInfo
+
+from pydantic import JsonValue
+
+from bot.prompts import NOTES
+from bot.script_words import say
+from memory.types import CallId, Message, Text, ToolCall, ToolResult
+
+Wish = tuple[str, dict[str, JsonValue]]
+"""A call: the tool's name and its arguments."""
+
+ROWS, CELL = 5, 72
+"""Messages in the table of an answer, and characters of one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Play:
+    """Thinking aloud, then either calls or an answer."""
+
+    thought: str = ""
+    calls: tuple[Wish, ...] = ()
+    text: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Remark:
+    """Words of a person, without mentions of us. ``zone`` is an IANA name."""
+
+    who: str
+    zone: str
+    words: str
+
+
+@dataclass(frozen=True, slots=True)
+class Talk:
+    """What has been said, newest last, and the calls made for the newest words."""
+
+    said: tuple[Remark, ...]
+    done: tuple[tuple[ToolCall, ToolResult], ...] = ()
+    set_aside: ToolCall | None = None
+    """The post that waited for a yes when the newest words were written instead."""
+    closing: bool = False
+    """No more calls are allowed."""
+
+    @property
+    def words(self) -> str:
+        return self.said[-1].words if self.said else ""
+
+    @property
+    def chinese(self) -> bool:
+        return re.search(r"[\u4e00-\u9fff]", re.sub(r"@[^@\n]*? \([UW]\w+\)", "", self.words)) is not None
+
+    @property
+    def channel(self) -> str:
+        """The first channel in the newest words, with its sign."""
+        found = re.search(r"#[a-z0-9][a-z0-9_-]*", self.words)
+        return found[0] if found else ""
+
+    def result(self, tool: str) -> ToolResult | None:
+        return next((result for call, result in reversed(self.done) if call.name == tool), None)
+
+
+def play(messages: Sequence[Message]) -> Play:
+    """What comes next. Every conversation that the assembly of a log can give has an answer."""
+    talk = overheard(messages)
+    if talk.closing:
+        return Play(text=_signed(talk, say("closing", talk.chinese)))
+    return _act(talk)(talk)
+
+
+def overheard(messages: Iterable[Message]) -> Talk:
+    """Take a conversation apart: people's words, our program's notes, calls and their results."""
+    said, calls = list[Remark](), dict[CallId, ToolCall]()
+    done, set_aside, closing = list[tuple[ToolCall, ToolResult]](), None, False
+    for message in messages:
+        calls |= {call.id: call for call in message.calls}
+        for part in message.parts:
+            match part:
+                case ToolResult(call_id=call_id) if call_id in calls:
+                    done.append((calls[call_id], part))
+                case Text(text=text) if message.role == "user":
+                    if (remark := _remark(text)) is not None:
+                        said.append(remark)
+                        set_aside, done, closing = _set_aside(done), [], False
+                    closing = closing or (text.startswith("[Bobbin:") and "no more calls" in text)
+                case _:
+                    pass
+    return Talk(tuple(said), tuple(done), set_aside, closing)
+
+
+def _remark(text: str) -> Remark | None:
+    """A message of a person begins with the line that says who wrote it, where and when."""
+    head = r"\[(?P<who>.+?) \([UW]\w+\) .*, \w{3} \d{4}-\d\d-\d\d \d\d:\d\d (?P<zone>[^,\]]+), message [\d.]+\]\n"
+    if (found := re.match(head, text)) is None:
+        return None
+    words = re.sub(r"@[^@\n]*? \(you\)", "", text[found.end() :])
+    return Remark(found["who"], found["zone"], words.strip())
+
+
+def _set_aside(done: Sequence[tuple[ToolCall, ToolResult]]) -> ToolCall | None:
+    return next((call for call, result in done if call.name == "post_message" and _code(result) == "superseded"), None)
+
+
+_POST = re.compile(r"\bpost\b(?!-)|\btell\s+#|\bannounce\b|(?<![开研])发(?![生现展])", re.IGNORECASE)
+_RECALL = re.compile(
+    r"\b(?:did|have) (?:i|we|you) (?:say|said|ask|asked|tell|told)\b|\bearlier\b|\bremember\b|刚才|之前|说过|问过|记得",
+    re.IGNORECASE,
+)
+_THANKS = re.compile(r"(?:many )?(?:thanks|thank you|thx|谢谢|多谢).{0,30}", re.IGNORECASE)
+_SUM = re.compile(r"(?:calculate|compute|what(?:'s| is)|how much is|计算)?\W*?(?P<sum>[\d(][\d\s.,()%+*/×÷^-]*[\d)%])")
+
+
+_KEEP = re.compile(r"\bremember(?: that|:)\s*(?P<en>.+)|记住[\s：:，,]*(?P<zh>.+)", re.IGNORECASE | re.DOTALL)
+_FORGET = re.compile(
+    r"\bforget (?:that|about|what .*? about)?\s*(?P<en>.+)|忘(?:记|掉)\s*(?P<zh>.+)", re.IGNORECASE | re.DOTALL
+)
+
+
+def _act(talk: Talk) -> Callable[[Talk], Play]:
+    """Which part to play for the newest words."""
+    if _KEEP.search(talk.words) or _FORGET.search(talk.words):
+        return _noting
+    if talk.set_aside is not None or _POST.search(talk.words):
+        return _posting
+    if _expression(talk.words):
+        return _calculating
+    if talk.result("recall") is not None and not talk.channel:
+        return _from_notes
+    if _RECALL.search(talk.words) and not talk.channel:
+        return _recalling
+    if _THANKS.fullmatch(talk.words):
+        return lambda talk: Play(text=_signed(talk, say("welcome", talk.chinese)))
+    return _reporting
+
+
+# -- a report on a channel -----------------------------------------------------------------------
+
+
+def _reporting(talk: Talk) -> Play:
+    """Read and look at the clock side by side, calculate from what was read, then tell."""
+    channel, read = talk.channel or "#ops", talk.result("read_channel")
+    if read is None:
+        calls: tuple[Wish, ...] = (("read_channel", {"channel": channel}), ("now", {}))
+        return Play(say("reads", talk.chinese, channel=channel), calls)
+    if read.is_error:
+        return Play(text=_signed(talk, say("unread", talk.chinese, channel=channel, why=_why(read))))
+    lines = read_lines(read.text)
+    expression = _to_calculate(lines)
+    if expression and talk.result("calculate") is None:
+        thought = say("calculates", talk.chinese, count=len(lines), channel=channel)
+        return Play(thought, (("calculate", {"expression": expression}),))
+    return Play(text=_signed(talk, _report(talk, channel, lines)))
+
+
+@dataclass(frozen=True, slots=True)
+class SaidThere:
+    """One message of a channel."""
+
+    who: str
+    at: datetime
+    text: str
+
+
+def read_lines(text: str) -> list[SaidThere]:
+    """The messages in a result of ``read_channel``, oldest first."""
+    head = re.compile(r"^(.+?) \([^)\n]*\) at (\d{4}-\d\d-\d\d \d\d:\d\d) UTC, message [\d.]+: ", re.MULTILINE)
+    heads = [(found, at) for found in head.finditer(text) if (at := _moment(found[2])) is not None]
+    ends = [found.start() for found, _ in heads[1:]] + [len(text)] * bool(heads)
+    return [
+        SaidThere(found[1], at, re.sub(r" \((?:[UW][A-Z0-9]+|you)\)", "", " ".join(text[found.end() : end].split())))
+        for (found, at), end in zip(heads, ends, strict=True)
+    ]
+
+
+def _moment(written: str) -> datetime | None:
+    try:
+        return datetime.fromisoformat(written).replace(tzinfo=UTC)
+    except ValueError:
+        return None
+
+
+def _to_calculate(lines: Sequence[SaidThere]) -> str:
+    """Something worth working out: how far apart two shares are, else how long the talk took, in minutes."""
+    shares = sorted({float(share) for line in lines for share in re.findall(r"(\d+(?:\.\d+)?) ?%", line.text)})
+    if len(shares) > 1 and shares[0] > 0:
+        return f"{shares[-1]:g} / {shares[0]:g}"
+    if len(lines) > 1:
+        first, last = lines[0].at, lines[-1].at
+        days = (last.date() - first.date()).days
+        later = f"{days}*24*60 + " if days else ""
+        return f"({later}{last.hour}*60 + {last.minute}) - ({first.hour}*60 + {first.minute})"
+    return ""
+
+
+def _report(talk: Talk, channel: str, lines: Sequence[SaidThere]) -> str:
+    if not lines:
+        return say("quiet", talk.chinese, channel=channel)
+    zone = ZoneInfo(talk.said[-1].zone)
+    times = [f"{line.at.astimezone(zone):%H:%M}" for line in lines]
+    values = {"channel": channel, "count": len(lines), "first": times[0], "last": times[-1], "who": lines[-1].who}
+    rows = [
+        f"| {time} | {_cell(line.who)} | {_cell(line.text)} |"
+        for time, line in zip(times[-ROWS:], lines[-ROWS:], strict=True)
+    ]
+    paragraphs = [say("report", talk.chinese, **values), "\n".join([say("table", talk.chinese), *rows])]
+    if (worked_out := talk.result("calculate")) is not None:
+        shares = "*60" not in worked_out.text
+        key = "unworked" if worked_out.is_error else "shares" if shares else "minutes"
+        paragraphs.append(say(key, talk.chinese, result=_why(worked_out) if worked_out.is_error else worked_out.text))
+    clock = talk.result("now")
+    if clock is not None and (now := re.search(r"\d{4}-\d\d-\d\d \d\d:\d\d", clock.text)) is not None:
+        paragraphs.append(say("clock", talk.chinese, now=now[0]))
+    return "\n\n".join(paragraphs)
+
+
+def _cell(text: str) -> str:
+    short = text if len(text) <= CELL else text[: CELL - 1] + "…"
+    return short.replace("|", "\\|")
+
+
+# -- a post --------------------------------------------------------------------------------------
+
+
+def _posting(talk: Talk) -> Play:
+    """Ask to post, then say what became of it."""
+    channel, text = _draft(talk)
+    posted = talk.result("post_message")
+    if posted is None:
+        if not text:
+            return Play(text=_signed(talk, say("what_text", talk.chinese, channel=channel)))
+        key = "drafts_again" if talk.set_aside else "drafts"
+        return Play(say(key, talk.chinese, channel=channel), (("post_message", {"channel": channel, "text": text}),))
+    return Play(text=_signed(talk, _outcome(talk, channel, posted)))
+
+
+_BEFORE_TEXT = re.compile(
+    r"^.*?(?:\b(?:post|tell|announce)\b|(?<![开研])发(?:布|送|到)?(?![生现展]))\s*(?:(?:in|to|on)\s+)?(?:#[\w-]+)?\s*"
+    r"(?:一条|一个)?(?:消息|公告|通知)?[\s:：,，]*(?:(?:that|saying|about)\b|说)?[\s:：,，]*",
+    re.IGNORECASE | re.DOTALL,
+)
+
+
+def _draft(talk: Talk) -> tuple[str, str]:
+    """Channel and text of the post that the newest words ask for."""
+    if talk.set_aside is not None:
+        text = re.sub(r"^[^:：\n]{0,60}[:：]\s*", "", talk.words)
+        return talk.channel or str(talk.set_aside.arguments["channel"]), _tidy(text)
+    text = re.sub(r"\s*(?:\b(?:in|to|on)\s+|到\s*)#[\w-]+[.。]?$", "", _BEFORE_TEXT.sub("", talk.words, count=1))
+    return talk.channel or "#news", _tidy(text)
+
+
+def _tidy(text: str) -> str:
+    bare = text.strip().strip("\"'“”‘’「」").strip()
+    return bare[:1].upper() + bare[1:]
+
+
+def _outcome(talk: Talk, channel: str, posted: ToolResult) -> str:
+    if not posted.is_error:
+        link = re.search(r"https?://[^\s)>\]]+", posted.text)
+        return say("posted", talk.chinese, channel=f"[{channel}]({link[0]})" if link else channel)
+    code, values = _code(posted), {"channel": channel, "why": _why(posted)}
+    match code:
+        case "refused":
+            reason = _field(posted, "message").removeprefix(NOTES["refused_refused"]).strip()
+            told = say("reason", talk.chinese, reason=reason) if reason else ""
+            return say("refused", talk.chinese, **values) + told
+        case "expired" | "withdrawn":
+            return say(code, talk.chinese, **values)
+        case "unknown_outcome" | "interrupted":
+            return say("uncertain", talk.chinese, **values)
+        case _:
+            return say("not_posted", talk.chinese, **values)
+
+
+# -- smaller parts -------------------------------------------------------------------------------
+
+
+def _expression(words: str) -> str:
+    """The sum that is all these words ask for; empty if they ask for something else."""
+    bare = words.strip().rstrip(" =?？。.").removesuffix("等于多少").removesuffix("是多少").strip().lower()
+    found = _SUM.fullmatch(bare) if len(bare) <= 200 else None
+    return found["sum"] if found and re.search(r"[\d)%]\s*[+*/×÷^-]\s*[\d(]", found["sum"]) else ""
+
+
+def _calculating(talk: Talk) -> Play:
+    result = talk.result("calculate")
+    if result is None:
+        return Play(say("works_out", talk.chinese), (("calculate", {"expression": _expression(talk.words)}),))
+    return Play(text=_signed(talk, _why(result) if result.is_error else f"**{result.text.replace('*', '×')}**"))
+
+
+def _recalling(talk: Talk) -> Play:
+    earlier = talk.said[:-1]
+    if not earlier:
+        return Play(text=_signed(talk, say("nothing_before", talk.chinese)))
+    listed = "\n".join(f"- **{one.who}**: {_cell(' '.join(one.words.split()))}" for one in earlier[-8:])
+    return Play(text=_signed(talk, say("before", talk.chinese, listed=listed)))
+
+
+def _noting(talk: Talk) -> Play:
+    """Have something remembered or forgotten, and say what became of it."""
+    for tool, asked, argument in (("remember", _KEEP, "text"), ("forget", _FORGET, "query")):
+        if (found := asked.search(talk.words)) is None:
+            continue
+        result = talk.result(tool)
+        if result is None:
+            wanted = (found["en"] or found["zh"]).strip()[:600]
+            return Play(say(f"{tool}s", talk.chinese), ((tool, {argument: wanted}),))
+        return Play(text=_signed(talk, _why(result) if result.is_error else say(f"{tool}ed", talk.chinese)))
+    return Play(text=_signed(talk, say("nothing_before", talk.chinese)))
+
+
+def _from_notes(talk: Talk) -> Play:
+    """Tell what the notes say that came with the question."""
+    result = talk.result("recall")
+    lines = [line for line in (result.text if result else "").splitlines() if line.startswith("- ")]
+    listed = "\n".join(f"- {line.split(': ', 1)[-1]}" for line in lines[:3])
+    return Play(text=_signed(talk, say("notes", talk.chinese, listed=listed)))
+
+
+def _signed(talk: Talk, text: str) -> str:
+    """An answer that leaves nobody in doubt about who gave it."""
+    return f"{text}\n\n{say('signature', talk.chinese)}"
+
+
+def _field(result: ToolResult, name: str) -> str:
+    found = re.search(rf"^{name}: (.*)$", result.text, re.MULTILINE)
+    return found[1].strip() if found else ""
+
+
+def _code(result: ToolResult) -> str:
+    return _field(result, "code") if result.is_error else ""
+
+
+def _why(result: ToolResult) -> str:
+    """What failed and what would help, in the tool's own words."""
+    return " ".join(filter(None, (_field(result, "message"), _field(result, "hint")))) or result.text
