@@ -134,13 +134,14 @@ def build(settings: Settings, database: Database, client: AsyncWebClient, own: O
     logs, inbox = Logs(database), Inbox(database)
     rooms = SlackRooms(gateway, people, directory, reader, own, time.monotonic)
     keeper = Keeper(make_memory(settings, database), rooms)
-    learner = make_learner(settings, keeper, rooms)
+    spend = Spend(database)
+    learner = make_learner(settings, keeper, rooms, spend)
     agent = Agent(
         model=make_model(settings),
         tools=offered(logs, *memory_tools(KeeperNotebook(keeper))),
         system=SYSTEM,
         model_name=settings.model,
-        spend=Spend(database),
+        spend=spend,
         limits=Limits(
             steps=settings.steps,
             calls=settings.calls,

@@ -21,7 +21,7 @@ from memory.learned import Learned, Words, learned_upto
 from memory.lessons import Again, Change, Drop, Heard, Learn, Lesson, changes, is_private
 from memory.log import Effect
 from memory.remember import Memory, Refused
-from memory.spend import spending
+from memory.spend import Spend
 from memory.types import ThreadKey
 
 AT_ONCE, CHARACTERS = 30, 12_000
@@ -40,6 +40,7 @@ class Learner:
     rooms: Rooms
     learned: Learned
     teacher: Teacher
+    spend: Spend
     quiet: float
     clock: Callable[[], float] = time.time
     _due: dict[ThreadKey, float] = field(default_factory=dict[ThreadKey, float])
@@ -105,7 +106,7 @@ class Learner:
         lesson = await self._lesson(audience, said, told_in(recalled))
         proposal = await self.teacher.propose(lesson, self.clock())
         made = [one for one in changes(proposal.operations, lesson) if await self._apply(one, audience)]
-        await self._note(thread, seq, _cost(proposal, said, self.clock()))
+        await self._note(thread, seq, self._cost(proposal, said))
         return made
 
     async def _lesson(self, audience: Audience, said: Sequence[Words], recalled: Sequence[int]) -> Lesson:
@@ -148,14 +149,15 @@ class Learner:
                 await self.memory.retract(fact)
                 return True
 
+    def _cost(self, proposal: Proposal, said: Sequence[Words]) -> list[Effect]:
+        """Booked on the person who spoke last."""
+        if not proposal.dollars:
+            return []
+        return [self.spend.adding(self.clock(), said[-1].author.id, proposal.dollars)]
+
     async def _note(self, thread: ThreadKey, seq: int, effects: list[Effect]) -> None:
         """Note how far was learned, and what it cost, in one transaction."""
         if not seq:
             return
         every = [learned_upto(thread, seq), *effects]
         await self.learned.database.write(lambda connection: [effect(connection) for effect in every] and None)
-
-
-def _cost(proposal: Proposal, said: Sequence[Words], at: float) -> list[Effect]:
-    """Booked on the person who spoke last."""
-    return [spending(at, said[-1].author.id, proposal.dollars)] if proposal.dollars else []

@@ -18,6 +18,7 @@ from memory.embed_remote import VOYAGE, ChromaDefault, Remote
 from memory.facts import Facts
 from memory.learned import Learned
 from memory.remember import Memory
+from memory.spend import Spend
 from memory.vectors import Vectors
 
 
@@ -46,12 +47,12 @@ def make_embedder(settings: Settings, *, first: bool) -> Embedder:
             return ChromaDefault()
 
 
-def make_learner(settings: Settings, keeper: Keeper, rooms: Rooms) -> Learner | None:
+def make_learner(settings: Settings, keeper: Keeper, rooms: Rooms, spend: Spend) -> Learner | None:
     """None where learning is switched off: then only what people ask for is remembered."""
     if not settings.learn:
         return None
     learned = Learned(keeper.memory.facts.database)
-    return Learner(keeper.memory, rooms, learned, make_teacher(settings), quiet(settings), time.time)
+    return Learner(keeper.memory, rooms, learned, make_teacher(settings), spend, quiet(settings), time.time)
 
 
 def quiet(settings: Settings) -> float:
