@@ -180,7 +180,10 @@ class FakeClaude:
                 await self._break(request, response, says.fault)
                 return response
             if event is not None:
-                await response.write(_line(event))
+                try:
+                    await response.write(_line(event))
+                except ConnectionError:  # the client is gone
+                    return response
         return response
 
     async def _break(self, request: web.Request, response: web.StreamResponse, fault: Fault) -> None:
