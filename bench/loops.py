@@ -166,7 +166,7 @@ class BareLog:
     """The least that a durable loop can do: one row and one commit for each answer, intent and result."""
 
     def __init__(self, folder: Path) -> None:
-        self._connection = sqlite3.connect(folder / "bare.db", isolation_level=None)
+        self._connection = sqlite3.connect(folder / "bare.db", isolation_level=None, check_same_thread=False)
         for statement in (
             "PRAGMA journal_mode=WAL",
             "PRAGMA synchronous=FULL",

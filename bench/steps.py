@@ -19,7 +19,7 @@ from bench.loops import MODEL, BareLog, Instant, Ours, sdk_turn
 from bot.claude import Claude
 
 SHORT, LONG = 10, 100
-ROUNDS = 15
+ROUNDS, LONG_ROUNDS = 10, 3
 CONCURRENT = 8
 
 Turn = Callable[[int], Awaitable[object]]
@@ -35,7 +35,7 @@ class Cost:
 
 async def measure(url: str) -> list[Figure]:
     """All figures of the loop. ``url`` is that of the fake model."""
-    return [*await _over_sdk(url), *await _without_sdk(), *await _throughput(url)]
+    return [*await _over_sdk(url), *await _without_sdk()]
 
 
 async def rounds(loops: dict[str, Turn], steps: int, number: int) -> dict[str, Cost]:
@@ -61,69 +61,55 @@ async def _over_sdk(url: str) -> list[Figure]:
             "sdk": lambda steps: sdk_turn(client, f"steps={steps}"),
             "ours": lambda steps: ours.turn(f"t{next(threads)}", f"steps={steps}"),
         }
-        short, long = await rounds(loops, SHORT, ROUNDS * 2), await rounds(loops, LONG, max(3, ROUNDS // 3))
+        short, long = await rounds(loops, SHORT, ROUNDS * 2), await rounds(loops, LONG, LONG_ROUNDS)
+        turns_a_second = [await _together(ours, threads) for _ in range(LONG_ROUNDS)]
         ours.database.close()
     await client.close()
-    beyond = {name: paired(cost["ours"].cpu, cost["sdk"].cpu, lambda a, b: a - b) for name, cost in _named(short, long)}
+    beyond, later = (paired(cost["ours"].cpu, cost["sdk"].cpu, lambda a, b: a - b) for cost in (short, long))
+    together = f"{CONCURRENT} at a time, for each second of CPU of the process"
     return [
         Figure("CPU of a step, the SDK alone", median(short["sdk"].cpu), "ms", note="10 steps, streaming, loopback"),
         Figure("CPU of a step, ours over the SDK", median(short["ours"].cpu), "ms", note="the same requests, durable"),
-        Figure("our CPU of a step beyond the SDK's", beyond["short"], "ms", 1.0, note="10 steps, synchronous=FULL"),
-        Figure("the same in a turn of 100 steps", beyond["long"], "ms"),
-        Figure("growth from 10 to 100 steps", beyond["long"] / beyond["short"], "x", 1.2),
+        Figure("our CPU of a step beyond the SDK's", beyond, "ms", 1.0, note="10 steps, synchronous=FULL"),
+        Figure("the same in a turn of 100 steps", later, "ms"),
+        Figure("growth from 10 to 100 steps", later / beyond, "x", 1.2),
+        Figure("ten-step streaming turns, one core", median(turns_a_second), "turns/s", 25, more=True, note=together),
     ]
 
 
-def _named(short: dict[str, Cost], long: dict[str, Cost]) -> tuple[tuple[str, dict[str, Cost]], ...]:
-    return ("short", short), ("long", long)
+async def _together(ours: Ours, threads: count[int]) -> float:
+    """Turns for each second of CPU, with several threads at work at a time."""
+
+    async def one_after_another() -> None:
+        for _ in range(4):
+            await ours.turn(f"t{next(threads)}", f"steps={SHORT}")
+
+    gc.collect()
+    cpu = time.process_time()
+    await asyncio.gather(*(one_after_another() for _ in range(CONCURRENT)))
+    return CONCURRENT * 4 / (time.process_time() - cpu)
 
 
 async def _without_sdk() -> list[Figure]:
     with TemporaryDirectory() as folder:
-        short_model, long_model = Instant(SHORT), Instant(LONG)
-        place = Path(folder)
-        (place / "long").mkdir()
-        ours, long, bare, threads = (
-            Ours.over(place, short_model),
-            Ours.over(place / "long", long_model),
+        place, threads = Path(folder), count()
+        short, long, bare = (
+            Ours.over(place / "10", Instant(SHORT)),
+            Ours.over(place / "100", Instant(LONG)),
             BareLog(place),
-            count(),
         )
-
-        async def bare_turn(steps: int) -> None:
-            bare.turn(steps)
-
-        found = await rounds({"bare": bare_turn, "ours": lambda _: ours.turn(f"t{next(threads)}", "go")}, SHORT, ROUNDS)
-        grown = await rounds({"ours": lambda _: long.turn(f"t{next(threads)}", "go")}, LONG, max(3, ROUNDS // 3))
-        for one in (ours.database, long.database, bare):
+        loops: dict[str, Turn] = {
+            "bare": lambda steps: asyncio.to_thread(bare.turn, steps),
+            "ours": lambda _: short.turn(f"t{next(threads)}", "go"),
+        }
+        found = await rounds(loops, SHORT, ROUNDS)
+        grown = await rounds({"ours": lambda _: long.turn(f"t{next(threads)}", "go")}, LONG, LONG_ROUNDS)
+        for one in (short.database, long.database, bare):
             one.close()
     mine, bottom = found["ours"], found["bare"]
     return [
         Figure("a bare SQLite log, CPU of a step", median(bottom.cpu), "ms", note="three commits a step, nothing else"),
-        Figure("a bare SQLite log, time of a step", median(bottom.wall), "ms"),
         Figure("ours with an instant model, CPU of a step", median(mine.cpu), "ms", note="10 steps, durable, no SDK"),
-        Figure("ours with an instant model, time of a step", median(mine.wall), "ms"),
-        Figure("the same against the bare log, time", paired(mine.wall, bottom.wall, lambda a, b: a / b), "x"),
+        Figure("the same against the bare log", paired(mine.cpu, bottom.cpu, lambda a, b: a / b), "x"),
         Figure("growth from 10 to 100 steps, instant model", median(grown["ours"].cpu) / median(mine.cpu), "x", 1.2),
     ]
-
-
-async def _throughput(url: str) -> list[Figure]:
-    client = anthropic.AsyncAnthropic(api_key="none", base_url=url, max_retries=0)
-    per_second = list[float]()
-    with TemporaryDirectory() as folder:
-        ours, threads = Ours.over(Path(folder), Claude(client, MODEL)), count()
-        for _ in range(5):
-            gc.collect()
-            cpu = time.process_time()
-            await asyncio.gather(*(_turns(ours, threads, 4) for _ in range(CONCURRENT)))
-            per_second.append(CONCURRENT * 4 / (time.process_time() - cpu))
-        ours.database.close()
-    await client.close()
-    note = f"{CONCURRENT} at a time, a second of CPU of the bot's process"
-    return [Figure("ten-step streaming turns, one core", median(per_second), "turns/s", 25, more=True, note=note)]
-
-
-async def _turns(ours: Ours, threads: count[int], number: int) -> None:
-    for _ in range(number):
-        await ours.turn(f"t{next(threads)}", f"steps={SHORT}")

@@ -20,7 +20,7 @@ from starlette.routing import Route
 from bot.agent import Agent, Patience
 from bot.approvals import Rules
 from bot.budget import Limits
-from bot.clients import identify, make_model, slack_client
+from bot.clients import check_app_token, identify, make_model, slack_client
 from bot.compactor import Compactor
 from bot.config import ConfigurationError, Settings
 from bot.dispatcher import InProcessDispatcher
@@ -89,6 +89,8 @@ async def run(settings: Settings) -> None:
         stack.callback(database.close)
         client = slack_client(settings)
         own = await identify(client)
+        if settings.mode == "socket":
+            await check_app_token(client, settings.slack_app_token.get_secret_value())
         parts = build(settings, database, client, own, reach)
         web, sockets = await listen(settings, parts, stack)
         await parts.inbox.purge()

@@ -7,6 +7,7 @@ from urllib.parse import urlsplit
 
 import anthropic
 import httpx2
+import structlog
 from slack_sdk.errors import SlackApiError
 from slack_sdk.web.async_client import AsyncWebClient
 
@@ -86,3 +87,36 @@ async def identify(client: AsyncWebClient) -> Own:
     """Who we are. Raises ``ConfigurationError`` as ``authenticate`` does."""
     found = await authenticate(client)
     return Own(str(found["team_id"]), str(found["user_id"]), str(found.get("bot_id") or ""))
+
+
+async def check_app_token(client: AsyncWebClient, token: str) -> None:
+    """Raises ``ConfigurationError`` when Slack does not take the token; sockets would try again for ever.
+
+    Failures that pass by themselves are left to the sockets.
+    """
+    try:
+        await client.apps_connections_open(app_token=token)  # pyright: ignore[reportUnknownMemberType] - as above
+    except SlackApiError as error:
+        said: Any = error.response
+        if said["error"] in _REFUSED:
+            raise ConfigurationError(
+                f"SLACK_APP_TOKEN is refused by Slack ({said['error']}). Make a new one under Basic Information, "
+                "'App-Level Tokens', with the scope connections:write, and see that Socket Mode is on."
+            ) from error
+    except Exception as error:
+        structlog.get_logger().warning("slack did not answer", action="app_token_unchecked", why=type(error).__name__)
+
+
+_REFUSED = {
+    "invalid_auth",
+    "not_authed",
+    "not_allowed_token_type",
+    "token_revoked",
+    "token_expired",
+    "account_inactive",
+    "missing_scope",
+    "no_permission",
+    "forbidden_team",
+    "socket_mode_disabled",
+}
+"""What Slack says of a token with which no socket will ever open."""

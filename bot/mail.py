@@ -207,7 +207,7 @@ class Settled:
 
 
 def settled(rows: Sequence[Waiting]) -> list[Settled]:
-    """Put together what is about the same unread message, in the order of arrival."""
+    """Put together what is about the same unread message; words stand in the order in which they were written."""
     out = list[Settled]()
     for row in rows:
         match row.inbound:
@@ -219,7 +219,17 @@ def settled(rows: Sequence[Waiting]) -> list[Settled]:
                     out[index] = Settled((*out[index].rows, row), _after(out[index].inbound, row.inbound))
             case _:
                 out.append(Settled((row,), row.inbound))
-    return out
+    return _as_written(out)
+
+
+def _as_written(arrived: list[Settled]) -> list[Settled]:
+    """Several connections to the platform may bring two messages in the wrong order."""
+    said = iter(sorted((one for one in arrived if isinstance(one.inbound, Said)), key=_written))
+    return [next(said) if isinstance(one.inbound, Said) else one for one in arrived]
+
+
+def _written(settled: Settled) -> float:
+    return settled.inbound.at if isinstance(settled.inbound, Said) else 0.0
 
 
 def _after(said: Inbound | None, change: Edited | Deleted) -> Inbound | None:

@@ -94,7 +94,7 @@ class Turns:
     async def _advance(self, log: ThreadLog, view: View) -> float | None:
         while True:
             await self._take_mail(log, view)
-            view.begin()
+            await view.begin()
             match next_step(log.state):
                 case Rest():
                     if not await self._tidy(log, view):
@@ -184,7 +184,7 @@ class Turns:
 
     async def _interruptibly(self, log: ThreadLog, step: Coroutine[None, None, None]) -> None:
         """Run a step; a stop that arrives meanwhile ends it, other news is marked as seen and waits."""
-        task, news = asyncio.ensure_future(step), self._news[log.key].arrived
+        task, news, stopping = asyncio.ensure_future(step), self._news[log.key].arrived, False
         try:
             while not task.done():
                 waiter = asyncio.ensure_future(news.wait())
@@ -192,8 +192,8 @@ class Turns:
                 waiter.cancel()
                 if news.is_set() and not task.done():
                     news.clear()
-                    if await self._must_stop(log):
-                        task.cancel()
+                    if not stopping and await self._must_stop(log):
+                        stopping = task.cancel()  # once: a second time would cut off what is being seen through
         finally:
             if not task.done():
                 task.cancel()

@@ -47,11 +47,12 @@ class View:
 
     # -- the card --------------------------------------------------------------------------------
 
-    def begin(self) -> None:
+    async def begin(self) -> None:
         """Show the card of the turn that is under way, a new one or the one that is there already."""
         turn = self.log.state.turn
         if turn.over or self.turn == turn.seq:
             return
+        await self.settle()  # the card of the turn before may be on its way still
         self.turn = turn.seq
         self.card = replay(self._records_of_turn(), self._requester.locale)
         if self._card_message is None:

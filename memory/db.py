@@ -10,6 +10,7 @@ import sqlite3
 import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from queue import SimpleQueue
@@ -17,7 +18,8 @@ from typing import Any, TypeVar
 
 import sqlalchemy as sa
 from sqlalchemy import event, exc
-from sqlalchemy.engine import Connection, Engine, make_url
+from sqlalchemy.dialects import sqlite
+from sqlalchemy.engine import URL, Connection, Engine, make_url
 
 from memory.failpoints import Reach, nothing
 
@@ -86,6 +88,18 @@ spend = sa.Table(
 )
 
 
+def insert_if_new(connection: Connection, table: sa.Table) -> sa.Insert:
+    """An insert that does nothing when the key is there already, also when another transaction has just made it."""
+    if connection.dialect.name == "sqlite":
+        return sqlite.insert(table).on_conflict_do_nothing()
+    from sqlalchemy.dialects import postgresql  # noqa: PLC0415 - 2 MB that only this database needs
+
+    return postgresql.insert(table).on_conflict_do_nothing()
+
+
+_WRITES = {"bobbin_writes": True}
+
+
 class DatabaseError(Exception):
     """The database cannot be used; the message says what to do."""
 
@@ -117,7 +131,8 @@ class _SingleWriter:
         self._thread.join()
 
     def _loop(self) -> None:
-        with self._engine.connect() as connection:  # one connection for good: checking out costs as much as a row
+        # One connection for good: checking out costs as much as a row.
+        with self._engine.connect().execution_options(**_WRITES) as connection:
             while (job := self._queue.get()) is not None:
                 batch = [job]
                 while len(batch) < 64 and not self._queue.empty():
@@ -182,17 +197,12 @@ class Database:
 
     def __init__(self, url: str, reach: Reach = nothing) -> None:
         self._reach = reach
+        address = _address(url)
+        shown = address.render_as_string(hide_password=True)
         try:
-            self._engine = _engine(url)
-        except (exc.ArgumentError, ImportError) as error:
-            raise DatabaseError(
-                f"BOBBIN_DATABASE_URL is not an address of a database: {_first_line(error)}. "
-                "Write sqlite:///path/to/file.db or postgresql+psycopg://user:password@host/name."
-            ) from error
-        try:
+            self._engine = _engine(address)
             _migrate(self._engine)
-        except (exc.DatabaseError, sqlite3.DatabaseError) as error:
-            shown = make_url(url).render_as_string(hide_password=True)
+        except (exc.DatabaseError, sqlite3.DatabaseError, OSError) as error:
             raise DatabaseError(
                 f"the database {shown} cannot be opened: {_first_line(error)}. "
                 "Check BOBBIN_DATABASE_URL (or BOBBIN_DATA_DIR), that the server runs, and that the place is writable."
@@ -242,7 +252,9 @@ class Database:
         try:
             return await asyncio.shield(future)
         except asyncio.CancelledError:
-            await asyncio.wait({future})
+            while not future.done():
+                with suppress(asyncio.CancelledError):  # more of them must wait for the commit as well
+                    await asyncio.wait({future})
             future.result()
             raise
 
@@ -260,8 +272,20 @@ def _tell(
         loop.call_soon_threadsafe(settle, value, error)
 
 
-def _engine(url: str) -> Engine:
-    parsed = make_url(url)
+def _address(url: str) -> URL:
+    try:
+        address = make_url(url)
+    except exc.ArgumentError:
+        address = None
+    if address is None or address.drivername not in {"sqlite", "postgresql+psycopg"}:
+        raise DatabaseError(
+            "BOBBIN_DATABASE_URL is no address that Bobbin can use. Write sqlite:///path/to/bobbin.db "
+            "or postgresql+psycopg://user:password@host/database."
+        )
+    return address
+
+
+def _engine(parsed: URL) -> Engine:
     if parsed.get_backend_name() != "sqlite":
         return sa.create_engine(parsed, pool_size=6, pool_pre_ping=True)
     if parsed.database and parsed.database != ":memory:":
@@ -277,7 +301,9 @@ def _engine(url: str) -> Engine:
 
     @event.listens_for(engine, "begin")
     def _begin(connection: Connection) -> None:
-        connection.exec_driver_sql("BEGIN")
+        # Taking the lock first lets a writer wait for another one, instead of failing in its middle.
+        writes = connection.get_execution_options().keys() & _WRITES.keys()
+        connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
 
     return engine
 

@@ -209,8 +209,14 @@ class Logs:
         What came in meanwhile keeps it open.
         """
         mail = sa.select(db.inbox.c.id).where(db.inbox.c.thread == key, db.inbox.c.done.is_(False))
+        row = sa.select(db.threads.c.id).where(db.threads.c.key == key).with_for_update()
         statement = sa.update(db.threads).where(db.threads.c.key == key, ~mail.exists()).values(open=False)
-        await self.database.write(lambda connection: connection.execute(statement) and None)
+
+        def work(connection: Connection) -> None:
+            connection.execute(row)  # wait for mail that is being put in, before looking for it
+            connection.execute(statement)
+
+        await self.database.write(work)
 
     async def follows(self, key: ThreadKey) -> bool:
         """Whether words in this thread are for us without a mention."""
@@ -262,17 +268,18 @@ class Logs:
 
 def keep_whole(thread: int, handle: str, text: str) -> Effect:
     """Store a large result beside the record that shows a part of it."""
-    statement = sa.insert(db.results).values(thread=thread, handle=handle, text=text)
+    # PostgreSQL keeps no NUL in a text.
+    statement = sa.insert(db.results).values(thread=thread, handle=handle, text=text.replace("\0", "\ufffd"))
     return lambda connection: connection.execute(statement) and None
 
 
 def ensure_thread(connection: Connection, key: ThreadKey, *, followed: bool = False) -> int:
     """The row of a thread, made if need be; ``followed`` is only ever switched on."""
-    found = connection.execute(sa.select(db.threads.c.id, db.threads.c.followed).where(db.threads.c.key == key)).first()
-    if found is None:
+    find = sa.select(db.threads.c.id, db.threads.c.followed).where(db.threads.c.key == key)
+    if (found := connection.execute(find).first()) is None:
         values = {"key": key, "followed": followed, "open": False, "read_from": 1}
-        made = connection.execute(sa.insert(db.threads).values(**values).returning(db.threads.c.id))
-        return int(made.scalar_one())
+        connection.execute(db.insert_if_new(connection, db.threads).values(**values))
+        found = connection.execute(find).one()
     if followed and not found.followed:
         connection.execute(sa.update(db.threads).where(db.threads.c.id == found.id).values(followed=True))
     return int(found.id)

@@ -47,9 +47,12 @@ class Spend:
         day = day_of(at)
 
         def work(connection: Connection) -> None:
-            total = _MORE.run(connection, {"on": day, "who": subject, "more": dollars}).scalar()
+            more = {"on": day, "who": subject, "more": dollars}
+            total = _MORE.run(connection, more).scalar()
             if total is None:
-                connection.execute(sa.insert(db.spend).values(day=day, subject=subject, dollars=dollars))
-            self._sums[subject] = (day, dollars if total is None else float(total))
+                first = db.insert_if_new(connection, db.spend).values(day=day, subject=subject, dollars=0.0)
+                connection.execute(first)
+                total = _MORE.run(connection, more).scalar()
+            self._sums[subject] = (day, float(total or dollars))
 
         return work

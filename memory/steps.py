@@ -198,7 +198,7 @@ class ThreadState:
                 self.approvals[call_id] = Approval(record, seq)
                 self._due(seq, "approval")
             case ApprovalGiven():
-                self._decided(record)
+                self._decided(record, stored.at)
             case Granted():
                 self.grants.append(record)
             case Noted(reason=reason):
@@ -272,7 +272,8 @@ class ThreadState:
     def _ended(self, seq: int, ended: ToolEnded) -> None:
         call_id = ended.result.call_id
         call = self.open_calls.pop(call_id, None)
-        self.owed = self.owed or call_id not in self.halted
+        halted = call_id in self.halted
+        self.owed = self.owed or not halted
         self.halted.discard(call_id)
         effect = self.started.pop(call_id, None)
         if ended.outcome == "uncertain":
@@ -283,7 +284,7 @@ class ThreadState:
             approval.ended = True
             if approval.given is None:
                 self._due(approval.seq, "approval")
-        if call is None or not ended.counted:
+        if call is None or halted or not ended.counted:  # what a stop has closed belongs to no turn that goes on
             return
         turn, name = self.turn, digest(call)
         self.tainted = self.tainted or ended.result.untrusted
@@ -294,10 +295,12 @@ class ThreadState:
         turn.stale = turn.stale + 1 if news in turn.seen and effect is None else 0
         turn.seen.add(news)
 
-    def _decided(self, given: ApprovalGiven) -> None:
-        """The first verdict counts; one on other bytes than were asked for counts for nothing."""
+    def _decided(self, given: ApprovalGiven, at: float) -> None:
+        """The first verdict counts; one on other bytes than were asked for, or a yes too late, counts for nothing."""
         approval = self.approvals.get(given.call_id)
         if approval is None or approval.ended or given.digest != approval.asked.digest:
+            return
+        if given.verdict == "approved" and at > approval.asked.expires_at:
             return
         person = given.by.id if given.by else ""
         if given.verdict == "withdrawn":

@@ -7,7 +7,7 @@ import itertools
 import json
 from collections import deque
 from collections.abc import AsyncGenerator, Callable
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
@@ -125,7 +125,7 @@ class FakeClaude:
     def problems(self) -> list[str]:
         return [seen.problem for seen in self.seen if seen.problem]
 
-    async def asked(self, word: str, times: int = 1, seconds: float = 15) -> list[Seen]:
+    async def asked(self, word: str, times: int = 1, seconds: float = 40) -> list[Seen]:
         """Wait until conversations with ``word`` were asked about so often."""
         async with asyncio.timeout(seconds):
             while len(self.about(word)) < times:
@@ -152,6 +152,12 @@ class FakeClaude:
             case Says():
                 return await self._stream(request, body, answer)
 
+    async def _stream(self, request: web.Request, body: Json, says: Says) -> web.StreamResponse:
+        response = web.StreamResponse(headers={"Content-Type": "text/event-stream"})
+        with suppress(ConnectionError):  # who asked may have gone away
+            await self._say(request, response, body, says)
+        return response
+
     def _next(self, words: str) -> Planned:
         return next((answers.popleft() for word, answers in self._plans if answers and word in words), self.default)
 
@@ -168,23 +174,18 @@ class FakeClaude:
                     return f"messages.{index}: this thinking block is bound to a different conversation"
         return None
 
-    async def _stream(self, request: web.Request, body: Json, says: Says) -> web.StreamResponse:
+    async def _say(self, request: web.Request, response: web.StreamResponse, body: Json, says: Says) -> None:
         bound = beginning(body, len(body["messages"]))
         self._thoughts |= {b["signature"]: (b, bound) for b in says.blocks if b["type"] == "thinking"}
         if says.hold is not None:
             await self._until(says.hold)
-        response = web.StreamResponse(headers={"Content-Type": "text/event-stream"})
         await response.prepare(request)
         for number, event in enumerate([*stream_events(says, str(body["model"])), None]):
             if says.fault is not None and says.fault.after == number:
                 await self._break(request, response, says.fault)
-                return response
+                return
             if event is not None:
-                try:
-                    await response.write(_line(event))
-                except ConnectionError:  # the client is gone
-                    return response
-        return response
+                await response.write(_line(event))
 
     async def _break(self, request: web.Request, response: web.StreamResponse, fault: Fault) -> None:
         match fault.kind:

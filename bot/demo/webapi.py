@@ -97,6 +97,9 @@ class WebApi:
             return {"url": self._socket.ticket()}
         if method not in self._methods:
             raise SlackError("unknown_method", req_method=method)
+        for (refused, argument), error in self._workspace.refusals.items():
+            if method == refused and arguments.has(argument):
+                raise SlackError(error)
         return self._methods[method](self._workspace, arguments)
 
 

@@ -87,6 +87,7 @@ class Workspace:
     """Each gets every change that the page shows."""
     rate_limits: dict[str, int] = field(default_factory=dict[str, int])
     lost_answers: list[str] = field(default_factory=list[str])
+    refusals: dict[tuple[str, str], str] = field(default_factory=dict[tuple[str, str], str])
     _messages: dict[str, dict[str, Message]] = field(default_factory=dict[str, dict[str, Message]])
     _last_ts: int = 0
     _ids: itertools.count[int] = field(default_factory=lambda: itertools.count(1))
@@ -289,6 +290,10 @@ class Workspace:
     def lose_answer_once(self, method: str) -> None:
         """The next call of `method` is carried out, then the connection is cut without an answer."""
         self.lost_answers.append(method)
+
+    def refuse(self, method: str, argument: str, error: str) -> None:
+        """From now on calls of `method` that carry `argument` are refused."""
+        self.refusals[method, argument] = error
 
     # Events
 

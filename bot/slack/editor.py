@@ -87,8 +87,11 @@ class Editor:
             await self.gateway.once("chat.update", channel=place.channel, ts=place.ts, **content())
         except Refused as error:
             structlog.get_logger().warning("edit refused", action="edit_refused", why=str(error))
-        except (Limited, Lost):
+        except Limited:
+            slot.wanted = slot.wanted or content
+        except Lost:
             slot.wanted = slot.wanted or content  # an edit may be sent twice
+            await self.gateway.sleep(self.interval)  # also in a hurry: Slack is failing
 
 
 async def _unless_hurried(slot: _Slot, wait: Coroutine[None, None, None]) -> bool:

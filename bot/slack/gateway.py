@@ -20,7 +20,16 @@ Json = dict[str, Any]
 TRIES = 5
 """How often a call is made when Slack is limiting or failing, before we give up."""
 
-_FAILED_INSIDE = {"internal_error", "fatal_error", "service_unavailable", "request_timeout", "ratelimited"}
+_FAILED_INSIDE = {
+    "internal_error",
+    "fatal_error",
+    "service_unavailable",
+    "request_timeout",
+    "ratelimited",
+    "rate_limited",
+}
+_UNFURLING = {"chat.postMessage", "chat.update", "chat.scheduleMessage"}
+"""What makes Slack fetch the links of a text, unless it is told not to."""
 
 
 class Refused(Exception):
@@ -67,7 +76,7 @@ class Gateway:
 
     async def once(self, method: str, **arguments: Any) -> Json:
         """One call, for which the caller has waited. Raises ``Limited``, ``Refused`` or ``Lost``."""
-        if method in {"chat.postMessage", "chat.update", "chat.scheduleMessage"}:
+        if method in _UNFURLING:
             arguments = {**arguments, "unfurl_links": False, "unfurl_media": False}
         self.reach(f"slack.{method}.before")
         try:
@@ -78,7 +87,8 @@ class Gateway:
             self.pacer.block(method, wait, str(arguments.get("channel", "")))
             structlog.get_logger().warning("slack limits", action="rate_limited", method=method, wait=wait)
             raise Limited from error
-        except (aiohttp.ClientError, TimeoutError, SlackClientError) as error:
+        except (aiohttp.ClientError, TimeoutError, SlackClientError, AttributeError) as error:
+            # The SDK stumbles (AttributeError) over a page where an answer should be.
             raise Lost(f"{method}: {type(error).__name__}") from error
         self.reach(f"slack.{method}.after")
         return dict(response.data)

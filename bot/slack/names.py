@@ -26,12 +26,12 @@ class Names:
         """``@Ana (U1)``; ``@Bobbin (you)`` for ourselves. A label is what the sender wrote: it yields to the name."""
         if user_id == self.own_id:
             return f"@{self.own_name} (you)"
-        name = _one_line(self.users.get(user_id) or label)
+        name = one_line(self.users.get(user_id) or label)
         return f"@{name} ({user_id})" if name else f"@{user_id}"
 
     def channel(self, channel_id: str, label: str = "") -> str:
         """``#ops``, or the id where nobody knows the name."""
-        return f"#{_one_line(self.channels.get(channel_id) or label) or channel_id}"
+        return f"#{one_line(self.channels.get(channel_id) or label) or channel_id}"
 
 
 def decoded(wire: str, names: Names) -> str:
@@ -70,7 +70,7 @@ def _token(token: str, names: Names) -> str:
         case "#", [channel_id]:
             return names.channel(channel_id, label)
         case "!", ["subteam", group_id, *_]:
-            return f"@{_one_line(label.lstrip('@'))} ({group_id})" if label else f"@{group_id}"
+            return f"@{one_line(label.lstrip('@'))} ({group_id})" if label else f"@{group_id}"
         case "!", ["date", timestamp, *_]:
             return date(timestamp, label)
         case "!", [name, *_]:
@@ -79,6 +79,6 @@ def _token(token: str, names: Names) -> str:
             return link(target, label)
 
 
-def _one_line(name: str) -> str:
+def one_line(name: str) -> str:
     """A name that cannot pose as another: one short line, and no round brackets, which are ours for the id."""
     return visible(" ".join(name.split()))[:_LONGEST_NAME].replace("(", "[").replace(")", "]")

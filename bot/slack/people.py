@@ -17,6 +17,8 @@ from memory.types import Person
 
 FRESH = 300.0
 """Seconds for which names are remembered."""
+PATIENCE = 3.0
+"""Seconds after which a look-up counts as failed: limits may hold it up for a minute."""
 FRESH_STANDING = 30.0
 """Seconds for which it is remembered whether somebody may decide."""
 
@@ -72,9 +74,10 @@ class People:
             return old.value
         arguments: dict[str, Any] = {kind: key, "include_locale": True} if kind == "user" else {kind: key}
         try:
-            found: Json = (await self.gateway.read(method, **arguments))[kind]
-        except (Refused, Lost, KeyError) as error:
-            structlog.get_logger().warning("look-up failed", action="look_up_failed", method=method, why=str(error))
+            async with asyncio.timeout(PATIENCE):
+                found: Json = (await self.gateway.read(method, **arguments))[kind]
+        except (Refused, Lost, TimeoutError, KeyError) as error:
+            structlog.get_logger().warning("look-up failed", action="look_up_failed", method=method, why=repr(error))
             return None
         known[key] = _Known(now, found)
         return found

@@ -13,7 +13,7 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 from bot.slack.gateway import Gateway, Lost, Refused
 from bot.slack.ids import Spot, spot
 from bot.slack.inbound import Own
-from bot.slack.names import Names
+from bot.slack.names import Names, one_line
 from bot.slack.people import People
 from bot.slack.readable import readable
 from memory.types import MessageId, Person, ThreadKey
@@ -48,7 +48,7 @@ class Reader:
         person, where, names = await asyncio.gather(
             self.people.person(author), self.place_name(place.channel), self._names([content])
         )
-        header = f"[{person.name} ({author}) {where}, {_when(place.ts, person)}, message {place.ts}]"
+        header = f"[{one_line(person.name)} ({author}) {where}, {_when(place.ts, person)}, message {place.ts}]"
         text = harmless(readable(content or {}, names, self.longest)) or "(a message without words)"
         return person, header, text
 
@@ -94,14 +94,15 @@ class Reader:
         return Output("\n".join([*note, *lines]), counted)
 
     def _told(self, message: Json, names: Names) -> str:
-        text = harmless(readable(message, names, 4_000))
+        # Indented, so that no line of somebody's words can pass for the words of somebody else.
+        text = harmless(readable(message, names, 4_000)).replace("\n", "\n    ")
         user = str(message.get("user") or "")
         if self.own.wrote(message):
             who = f"{names.own_name} (you)"
         elif message.get("bot_id"):
-            who = f"{_bot_name(message)} (a bot)"
+            who = f"{one_line(_bot_name(message))} (a bot)"
         else:
-            who = f"{names.users.get(user, user)} ({user})"
+            who = f"{one_line(names.users.get(user, user))} ({user})"
         when = datetime.fromtimestamp(float(message["ts"]), UTC)
         return f"{who} at {when:%Y-%m-%d %H:%M} UTC, message {message['ts']}: {text}"
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Any
 
@@ -34,6 +35,12 @@ _SECTION = 2_900
 """Characters of one section, a little below Slack's 3,000."""
 _ARGUMENT, _MOST = 1_800, 5
 """Characters of one argument and number of arguments that a request shows; a file shows the rest."""
+_FALLBACK = 1_000
+"""Characters of a fallback text: chat.update takes 4,000 bytes."""
+_LIVE_MARK = re.compile(r"`|(?<![^\W_])[*_~]|[*_~](?![^\W_])")
+"""Marks where Slack would read them as markup: inside a word only those of code."""
+_LIVE_EMOJI = re.compile(r":(?=[\w+'-]+:)")
+_LOOK_ALIKE = {"*": "∗", "_": "\uff3f", "~": "∼", "`": "ˋ"}
 _HALF_ENTITY = re.compile(r"&[a-z]*\Z")
 
 
@@ -48,7 +55,7 @@ def card_blocks(card: Card, now: float) -> tuple[list[Block], str]:
     if hidden := len(card.lines) - len(shown):
         lines.insert(0, say("card.more", card.locale, number=hidden))
     if thought := " ".join(card.thought.split()):
-        lines.append(f"_{_escaped(_short(thought, 300))}_")
+        lines.append(f"_{_short(_inert(thought), 300)}_")
     if lines:
         blocks.append(_context("\n".join(lines)))
     return blocks, _plain(head)
@@ -66,7 +73,7 @@ def _head(card: Card, now: float) -> str:
     parts.append(_seconds(now - card.began, locale))
     if card.waiting is not None:
         seconds, why = card.waiting
-        parts.append(say("card.waiting", locale, why=_escaped(why), seconds=round(seconds)))
+        parts.append(say("card.waiting", locale, why=_short(_inert(why), 200), seconds=round(seconds)))
     elif card.writing:
         parts.append(say("card.writing", locale))
     return " · ".join(parts)
@@ -109,7 +116,7 @@ def _line(line: Line, locale: str) -> str:
             note = f"{say('card.failed_call', locale)}: {note}" if note else say("card.failed_call", locale)
         case "planned" | "running" | "ok":
             pass
-    return f"{ICONS[line.state]} {told}" + (f" · {_escaped(_short(note, 80))}" if note else "")
+    return f"{ICONS[line.state]} {told}" + (f" · {_short(_inert(note), 80)}" if note else "")
 
 
 # -- approvals -----------------------------------------------------------------------------------
@@ -119,8 +126,7 @@ def request_blocks(request: Request) -> tuple[list[Block], str]:
     """Blocks and fallback text of a request for a yes, in each of its states."""
     locale, call = request.locale, request.call
     title = f"✋ *{say('approval.title', locale)}* · `{_code(call.name)}`"
-    what = change(call, locale)
-    blocks = [_section(title), _section(what)]
+    blocks = [_section(title), _section(change(call, locale))]
     if request.asked.again:
         blocks.append(_section(say("change.again", locale)))
     blocks += [_section(text) for text in _argument_texts(call)]
@@ -128,21 +134,26 @@ def request_blocks(request: Request) -> tuple[list[Block], str]:
         blocks.append(_context(say("approval.whole", locale, digest=request.asked.digest[:12])))
     if request.given is None and not request.ended:
         blocks += [_section(_who(request)), _buttons(locale), _context(_binding(request))]
-        return blocks, _plain(f"{title} {what}")
+        named_plainly = f"✋ {say('approval.title', locale)} · {_inert(call.name)} {_changes(call, locale, _inert)}"
+        return blocks, _short(named_plainly, _FALLBACK)
     blocks[0] = _section(f"*{_end(request)}* · `{_code(call.name)}`")
     if request.given is not None and request.given.reason:
-        blocks.append(_context(say("approval.reason", locale, reason=_escaped(request.given.reason))))
+        blocks.append(_context(say("approval.reason", locale, reason=_short(_inert(request.given.reason), 1_000))))
     return [*blocks, _context(_binding(request))], _plain(_end(request))
 
 
 def change(call: ToolCall, locale: str) -> str:
     """What a call will change, in one sentence, as mrkdwn. Arguments stand in code, so that none can add a line."""
+    return _changes(call, locale, _span)
+
+
+def _changes(call: ToolCall, locale: str, shown: Callable[[str], str]) -> str:
     key = f"change.{call.name}" if f"change.{call.name}" in WORDS else "change.any"
-    values = {name: _span(_short(told, 80)) for name, told in _told(call).items()}
+    values = {name: shown(_short(told, 80)) for name, told in _told(call).items()}
     try:
-        return say(key, locale, **{**values, "tool": _span(call.name)})
+        return say(key, locale, **{**values, "tool": shown(call.name)})
     except KeyError:
-        return say("change.any", locale, tool=_span(call.name))
+        return say("change.any", locale, tool=shown(call.name))
 
 
 def long_arguments(call: ToolCall) -> bool:
@@ -167,7 +178,7 @@ def _told(call: ToolCall) -> dict[str, str]:
 def _argument_texts(call: ToolCall) -> list[str]:
     """Every argument as stored, as plain text in code: nothing in it can pass for markup of ours."""
     return [
-        f"*{_escaped(name)}*\n```\n{_short_escaped(_fenced(told), _ARGUMENT)}\n```"
+        f"*{_short(_inert(name), 100)}*\n```\n{_short(_fenced(told), _ARGUMENT)}\n```"
         for name, told in list(_told(call).items())[:_MOST]
     ]
 
@@ -219,19 +230,25 @@ def _context(text: str) -> Block:
     return {"type": "context", "elements": [{"type": "mrkdwn", "text": _short(text, _SECTION), "verbatim": True}]}
 
 
+def _inert(text: str) -> str:
+    """One line of plain words inside mrkdwn: nothing in it is markup or an emoji, or notifies anybody."""
+    shown = _LIVE_MARK.sub(lambda match: _LOOK_ALIKE[match[0]], _escaped(" ".join(text.split())))
+    return _LIVE_EMOJI.sub("∶", shown)
+
+
 def _escaped(text: str) -> str:
-    """Plain text inside mrkdwn: nothing in it is markup or notifies anybody."""
+    """Text inside code: nothing in it notifies anybody."""
     shown = visible(text).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
     return harmless_names(shown)
 
 
 def _code(text: str) -> str:
     """Inside a code span, which ends at a backtick and at the end of the line."""
-    return _escaped(text).replace("`", "'").replace("\n", "⏎")
+    return _short(_escaped(text).replace("`", "'").replace("\n", "⏎"), 200) or "–"
 
 
 def _span(text: str) -> str:
-    return f"`{_code(text) or '(empty)'}`"
+    return f"`{_code(text) if text else '(empty)'}`"
 
 
 def _fenced(text: str) -> str:
@@ -240,15 +257,11 @@ def _fenced(text: str) -> str:
 
 
 def _plain(text: str) -> str:
-    return text.replace("*", "").replace("`", "")
+    return _short(text.replace("*", "").replace("`", ""), _FALLBACK)
 
 
 def _short(text: str, limit: int) -> str:
-    return text if len(text) <= limit else text[: limit - 1] + "…"
-
-
-def _short_escaped(text: str, limit: int) -> str:
-    """The same for escaped text, without half an entity at the end."""
+    """At most ``limit`` characters, without half an entity at the end."""
     return text if len(text) <= limit else _HALF_ENTITY.sub("", text[: limit - 1]) + "…"
 
 

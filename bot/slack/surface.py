@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-import re
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import structlog
@@ -20,6 +19,7 @@ from bot.slack.gateway import Gateway, Lost, Refused
 from bot.slack.hosts import named_hosts
 from bot.slack.ids import Spot, spot
 from bot.slack.inbound import gesture_of
+from bot.slack.mentions import mentioned_users
 from bot.slack.pacer import Priority
 from bot.slack.reader import Reader
 from bot.slack.render import arguments_file, card_blocks, long_arguments, request_blocks
@@ -34,8 +34,9 @@ Content = dict[str, Any]
 METADATA = "bobbin_post"
 SEEDS: dict[Gesture, str] = {"approve": "white_check_mark", "refuse": "x", "grant": "repeat"}
 POST_TRIES = 5
+PATIENCE = 3.0
+"""Seconds that a mark on a message may hold up the work on its thread."""
 
-_MENTION = re.compile(r"<@([UW][A-Z0-9]+)>")
 _TOO_MUCH = {
     "invalid_blocks",
     "invalid_blocks_format",
@@ -46,6 +47,22 @@ _TOO_MUCH = {
     "invalid_arguments",
 }
 """Refusals that another form of the same message may get around."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Posting:
+    place: Spot
+    key: PostKey
+    priority: Priority
+
+
+@dataclass(frozen=True, slots=True)
+class Stands:
+    """What an earlier try has left in the thread."""
+
+    posts: Mapping[tuple[int, int], tuple[str, int]] = field(default_factory=dict[tuple[int, int], tuple[str, int]])
+    """(part, piece of the part) -> timestamp, and of how many pieces the part was to be."""
+    files: frozenset[str] = frozenset()
 
 
 @dataclass(slots=True)
@@ -107,15 +124,14 @@ class SlackSurface:
     # -- posting ---------------------------------------------------------------------------------
 
     async def post(self, thread: ThreadKey, key: PostKey, body: Body, *, check: bool) -> tuple[MessageId, ...]:
-        place, priority = spot(thread), _priority(body)
-        there = await self._there(place, key) if check else {}
+        posting = _Posting(spot(thread), key, _priority(body))
+        stands = await self._stands(posting) if check else Stands()
         posted = list[MessageId]()
         for part, ladder in enumerate(self._ladders(body)):
-            known = [ts for (known_part, _), ts in there.items() if known_part == part]
-            sent = known or await self._climb(place, key, part, ladder, priority)
-            posted += [Spot(place.team, place.channel, ts).message for ts in sent]
+            sent = await self._climb(posting, part, ladder, stands)
+            posted += [Spot(posting.place.team, posting.place.channel, ts).message for ts in sent]
         if isinstance(body, Request) and long_arguments(body.call) and posted:
-            await self._upload(place, f"{body.call.name}-{body.asked.digest[:12]}.json", arguments_file(body.call))
+            await self._upload_arguments(posting, body, stands)
         return tuple(posted)
 
     def _ladders(self, body: Body) -> list[list[list[Content]]]:
@@ -134,64 +150,81 @@ class SlackSurface:
         blocks, text = card_blocks(body, self.clock()) if isinstance(body, Card) else request_blocks(body)
         return {"blocks": blocks, "text": text}
 
-    async def _climb(
-        self, place: Spot, key: PostKey, part: int, ladder: list[list[Content]], priority: Priority
-    ) -> list[str]:
-        """Try one form after the other until Slack takes one."""
+    async def _climb(self, posting: _Posting, part: int, ladder: list[list[Content]], stands: Stands) -> list[str]:
+        """Try one form after the other until Slack takes one; go on with the form that was begun before."""
+        begun = next((pieces for (known, _), (_, pieces) in stands.posts.items() if known == part), None)
         for form in ladder:
+            if begun not in (None, len(form)):
+                continue
             try:
                 return [
-                    await self._post_once(place, content, _metadata(key, part, piece), priority)
+                    await self._post_once(posting, content, (part, piece), len(form), stands)
                     for piece, content in enumerate(form)
                 ]
             except Refused as error:
                 if error.error not in _TOO_MUCH:
-                    raise SurfaceError(str(error)) from error
+                    raise _for_good(error) from error
                 structlog.get_logger().warning("form refused", action="form_refused", why=str(error))
-        return await self._as_file(place, ladder[-1])
+        key = posting.key
+        await self._upload(posting, f"{key.kind}-{key.of}-{part + 1}.md", _whole_text(ladder), stands)
+        return []
 
-    async def _post_once(self, place: Spot, content: Content, metadata: Content, priority: Priority) -> str:
+    async def _post_once(
+        self, posting: _Posting, content: Content, where: tuple[int, int], pieces: int, stands: Stands
+    ) -> str:
         """Post, and after a lost answer look whether it is there before posting again."""
-        arguments = {**self.mask.any(content), "channel": place.channel, "thread_ts": place.ts, "metadata": metadata}
-        payload = metadata["event_payload"]
-        key = PostKey(payload["turn"], payload["of"], payload["kind"])
+        place = posting.place
+        more = {"channel": place.channel, "thread_ts": place.ts, "metadata": _metadata(posting.key, *where, pieces)}
+        arguments = self.mask.any(content) | more
         for attempt in range(1, POST_TRIES + 1):
+            if where in stands.posts:
+                return stands.posts[where][0]
             try:
-                return str((await self.gateway.write("chat.postMessage", priority, **arguments))["ts"])
+                return str((await self.gateway.write("chat.postMessage", posting.priority, **arguments))["ts"])
             except Lost as error:
                 structlog.get_logger().warning("post lost", action="post_lost", why=str(error), attempt=attempt)
                 await self.gateway.sleep(0.3 * 2**attempt)
-                if (found := (await self._there(place, key)).get((payload["part"], payload["piece"]))) is not None:
-                    return found
-        raise SurfaceError("Slack did not answer, again and again")
+                stands = await self._stands(posting)
+        raise Lost("Slack did not take a post, again and again")
 
-    async def _there(self, place: Spot, key: PostKey) -> dict[tuple[int, int], str]:
-        """What stands in the thread of this post already: (part, piece of the part) -> timestamp."""
-        found = dict[tuple[int, int], str]()
+    async def _stands(self, posting: _Posting) -> Stands:
+        """What stands in the thread of this post already."""
+        posts, files, key = dict[tuple[int, int], tuple[str, int]](), set[str](), posting.key
         try:
-            async for message in self.reader.replies(place, include_all_metadata=True):
+            async for message in self.reader.replies(posting.place, include_all_metadata=True):
+                if not self.reader.own.wrote(message):
+                    continue
                 metadata: dict[str, Any] = message.get("metadata") or {}
                 payload: dict[str, Any] = metadata.get("event_payload") or {}
                 same = payload.get("of") == key.of and payload.get("kind") == key.kind
                 if metadata.get("event_type") == METADATA and same:
-                    found[int(payload.get("part", 0)), int(payload.get("piece", 0))] = str(message["ts"])
+                    where = int(payload.get("part", 0)), int(payload.get("piece", 0))
+                    posts[where] = str(message["ts"]), int(payload.get("pieces", 1))
+                shown: list[dict[str, Any]] = message.get("files") or []
+                files |= {str(file.get("name")) for file in shown}
         except Refused as error:
-            raise SurfaceError(str(error)) from error
-        return found
+            raise _for_good(error) from error
+        return Stands(posts, frozenset(files))
 
-    async def _as_file(self, place: Spot, form: list[Content]) -> list[str]:
-        """The last rung: the text as a file in the thread."""
-        await self._upload(place, "answer.md", "\n".join(str(content.get("text", "")) for content in form))
-        return []
+    async def _upload_arguments(self, posting: _Posting, request: Request, stands: Stands) -> None:
+        """The whole of what a request asks for. Without it the request stands all the same: it can be refused."""
+        name = f"{request.call.name}-{request.asked.digest[:12]}.json"
+        try:
+            await self._upload(posting, name, arguments_file(request.call), stands)
+        except (Lost, SurfaceError) as error:
+            structlog.get_logger().warning("no file", action="file_refused", why=str(error))
 
-    async def _upload(self, place: Spot, name: str, text: str) -> None:
-        content = self.mask.text(text)
+    async def _upload(self, posting: _Posting, name: str, text: str, stands: Stands) -> None:
+        """A file in the thread, once: files carry no metadata, so its name stands for it."""
+        if name in stands.files:
+            return
+        place, content = posting.place, self.mask.text(text)
         try:
             await self.gateway.write(
                 "files_upload_v2", channel=place.channel, thread_ts=place.ts, filename=name, content=content
             )
-        except (Refused, Lost) as error:
-            raise SurfaceError(str(error)) from error
+        except Refused as error:
+            raise _for_good(error) from error
 
     # -- editing, marking, whispering ------------------------------------------------------------
 
@@ -212,7 +245,11 @@ class SlackSurface:
             await self._react(message, SEEDS[gesture])
 
     async def mark_seen(self, message: MessageId) -> None:
-        await self._react(message, "eyes")
+        try:
+            async with asyncio.timeout(PATIENCE):
+                await self._react(message, "eyes")
+        except TimeoutError:
+            structlog.get_logger().warning("no mark in time", action="mark_late", message=message)
 
     async def _react(self, message: MessageId, name: str) -> None:
         place = spot(message)
@@ -224,8 +261,8 @@ class SlackSurface:
 
     async def whisper(self, thread: ThreadKey, person: str, markdown: str) -> None:
         place = spot(thread)
-        named = frozenset(_MENTION.findall(markdown))  # our own words, and only one person is notified by them
-        text = answer_messages(markdown, named)[0].texts[0]
+        # Our own words: whom they name is meant, and nobody else sees them.
+        text = answer_messages(markdown, mentioned_users(markdown))[0].texts[0]
         try:
             await self.gateway.write(
                 "chat.postEphemeral", channel=place.channel, user=person, thread_ts=place.ts, text=text
@@ -252,9 +289,21 @@ def _priority(body: Body) -> Priority:
             return Priority.OTHER
 
 
-def _metadata(key: PostKey, part: int = 0, piece: int = 0) -> Content:
-    payload = {"turn": key.turn, "of": key.of, "part": part, "piece": piece, "kind": key.kind}
+def _metadata(key: PostKey, part: int = 0, piece: int = 0, pieces: int = 1) -> Content:
+    payload = {"turn": key.turn, "of": key.of, "part": part, "piece": piece, "pieces": pieces, "kind": key.kind}
     return {"event_type": METADATA, "event_payload": payload}
+
+
+def _whole_text(ladder: list[list[Content]]) -> str:
+    """What a ladder says, as markdown if it has that form."""
+    contents = [content for form in ladder for content in form]
+    markdown = next((content["markdown_text"] for content in contents if "markdown_text" in content), None)
+    return str(markdown or contents[-1]["text"])
+
+
+def _for_good(error: Refused) -> Exception:
+    """What ends a post for ever. Too many calls do not: it is tried again later."""
+    return Lost(str(error)) if error.error == "ratelimited" else SurfaceError(str(error))
 
 
 async def settled(surface: SlackSurface) -> None:

@@ -50,6 +50,9 @@ class Recorder:
     posts: list[Shown] = field(default_factory=list[Shown])
     edits: list[Shown] = field(default_factory=list[Shown])
     seen: list[MessageId] = field(default_factory=list[MessageId])
+    offers: list[tuple[MessageId, tuple[Gesture, ...]]] = field(
+        default_factory=list[tuple[MessageId, tuple[Gesture, ...]]]
+    )
     whispers: list[tuple[str, str]] = field(default_factory=list[tuple[str, str]])
     standing: list[tuple[Gesture, str]] = field(default_factory=list[tuple[Gesture, str]])
     """Reactions that stand on every message."""
@@ -88,9 +91,10 @@ class Recorder:
     async def earlier(self, thread: ThreadKey, before: MessageId, since: MessageId | None) -> Output:
         return self.before
 
-    async def post(
-        self, thread: ThreadKey, key: PostKey, body: Body, *, check: bool, seeds: Sequence[str] = ()
-    ) -> tuple[MessageId, ...]:
+    async def offer(self, message: MessageId, gestures: Sequence[Gesture]) -> None:
+        self.offers.append((message, tuple(gestures)))
+
+    async def post(self, thread: ThreadKey, key: PostKey, body: Body, *, check: bool) -> tuple[MessageId, ...]:
         if self.breaks:
             self.breaks -= 1
             raise RuntimeError("nobody expected this")

@@ -11,7 +11,7 @@ import pytest
 from bot.agent import Patience
 from bot.approvals import Rules
 from bot.budget import Limits
-from bot.model import Busy, Misconfigured, Rejected, StaleThinking, TooLong
+from bot.model import Busy, Misconfigured, Rejected, StaleThinking
 from memory.records import ApprovalAsked, Framed, ModelSaid, Noted, Stopped, ToolEnded, ToolStarted, Unbound, digest
 from memory.types import Message, Opaque, Text, Thinking, ToolCall, Value
 from tests.bot.conftest import Build
@@ -135,7 +135,7 @@ async def test_patience_ends_with_one_notice(build: Build) -> None:
 
 @pytest.mark.parametrize(
     ("error", "reason"),
-    [(Misconfigured("no key"), "configuration"), (Rejected("bad body"), "error"), (TooLong("too long"), "error")],
+    [(Misconfigured("no key"), "configuration"), (Rejected("bad body"), "error")],
 )
 async def test_what_cannot_work_is_asked_once(build: Build, error: Exception, reason: str) -> None:
     world = build(error, says("never"))  # pyright: ignore[reportArgumentType] - each is a ModelError

@@ -38,6 +38,14 @@ async def test_words_become_one_record_each_in_order(build: Build) -> None:
     assert await world.turns.inbox.waiting(THREAD) == []
 
 
+async def test_words_are_read_in_the_order_in_which_they_were_written(build: Build) -> None:
+    world = build(says("done"))
+    for number in (2, 0, 3, 1):
+        await world.say(f"message {number}", at=world.now + number / 100)
+    await world.advance()
+    assert [said.text for said in await world.records(UserSaid)] == [f"message {number}" for number in range(4)]
+
+
 async def test_the_same_identity_is_taken_once(build: Build) -> None:
     world = build(says("done"))
     said = Said(thread=THREAD, message=MessageId("m"), author=ANA.id, words="hi", at=1.0, follow=True)
@@ -149,14 +157,14 @@ async def test_words_of_others_leave_the_question_open(build: Build) -> None:
     assert await verdicts(world) == []
 
 
-async def test_who_contradicts_a_closed_request_is_told_so_and_who_agrees_only_for_a_click(build: Build) -> None:
+async def test_a_closed_request_tells_who_disagrees_with_what_was_decided(build: Build) -> None:
     world = await waiting_for_a_yes(build)
     request = world.surface.of("approval")[0].message
     await world.react(request, "refuse")
     await world.advance()
-    await world.react(request, "refuse")
     await world.react(request, "approve")
-    await world.react(request, "refuse", door="button")
+    await world.react(request, "approve", door="button")
+    await world.react(request, "refuse")
     await world.advance()
     assert ["closed" in text for _, text in world.surface.whispers] == [True, True]
 

@@ -37,7 +37,7 @@ class Demo:
     async def read_until(self, words: str) -> None:
         """Read what it prints until a line holds these words."""
         assert self.process.stdout is not None
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(60):
             while words not in self.said and (line := (await self.process.stdout.readline()).decode()):
                 self.said += line
         assert words in self.said
@@ -50,7 +50,7 @@ class Demo:
 
     async def ended(self) -> tuple[int, str]:
         """The same for one that ends by itself."""
-        rest, _ = await asyncio.wait_for(self.process.communicate(), 20)
+        rest, _ = await asyncio.wait_for(self.process.communicate(), 60)
         self.said += rest.decode()
         return self.process.returncode or 0, self.said
 
@@ -119,7 +119,7 @@ class Visitor:
         )
         return str(said[0]["ts"])
 
-    async def until(self, found: Callable[[], Any], seconds: float = 30) -> Any:
+    async def until(self, found: Callable[[], Any], seconds: float = 60) -> Any:
         """What ``found`` returns as soon as that is something."""
         async with asyncio.timeout(seconds):
             while not (value := found()):

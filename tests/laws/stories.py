@@ -113,15 +113,15 @@ class Player:
         check_requests(self.world)
         check_writes(self.world)
 
-    async def point(self, name: str) -> None:
+    async def point(self, _: str) -> None:
         """At each point of the work: the next move may be due."""
-        if "write" in name or not self.waiting or not self.waiting[0].after:
+        if not self.waiting or not self.waiting[0].after:
             return
         self.ticks += 1
         if self.ticks >= self.waiting[0].after:
             self.ticks = 0
             await self.act(self.waiting.pop(0))
-            for _ in range(3):  # what was put in may be noticed before the work goes on
+            for _turn in range(3):  # what was put in may be noticed before the work goes on
                 await self.world.database.read(lambda _: None)
 
     async def act(self, move: Move) -> None:

@@ -53,14 +53,17 @@ class Fate:
     passed: list[str] = field(default_factory=list[str])
     dead: bool = False
     around: Around | None = None
-    """What else happens at each point."""
+    """What else happens at each point outside the database, whose writes must not be cut short."""
 
-    async def __call__(self, point: str) -> None:
+    def reach(self, point: str) -> None:
         self.live()
         self.passed.append(point)
         if len(self.passed) == self.die_at:
             self.dead = True
         self.live()
+
+    async def __call__(self, point: str) -> None:
+        self.reach(point)
         if self.around is not None:
             await self.around(point)
 
@@ -75,9 +78,9 @@ class MortalDatabase(Database):
     fate: Fate
 
     async def write(self, work: Callable[[Connection], Result]) -> Result:
-        await self.fate("before write")
+        self.fate.reach("before write")
         result = await super().write(work)
-        await self.fate("after write")
+        self.fate.reach("after write")
         return result
 
     async def read(self, work: Callable[[Connection], Result]) -> Result:

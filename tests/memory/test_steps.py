@@ -18,6 +18,7 @@ from memory.records import (
     Record,
     Stopped,
     StopReason,
+    Stored,
     Unbound,
     Verdict,
 )
@@ -140,6 +141,14 @@ def test_a_verdict_on_other_bytes_counts_for_nothing():
     assert step(*ASKED, other, given(POST, "refused"), posted(3, "approval", final=True)) == Refuse(
         POST, "not_run", "refused"
     )
+
+
+@pytest.mark.parametrize(("at", "counts"), [(9.9, True), (10.0, True), (10.1, False)])
+def test_a_yes_counts_until_the_request_expires(at: float, counts: bool):
+    now = state(said(), says("", POST), asked(POST, 10.0), posted(3, "approval"))
+    now.take(Stored(5, at, given(POST)))
+    assert (now.approvals[POST.id].given is not None) is counts
+    assert isinstance(next_step(now), Deliver if counts else Wait)
 
 
 def test_a_verdict_on_a_call_that_nobody_asked_about_counts_for_nothing():
@@ -275,6 +284,12 @@ def test_results_that_bring_nothing_new_are_counted_and_writes_are_news():
     calls = [call(f"w{n}", "post") for n in range(3)]
     writes = [record for one in calls for record in (says("", one), started(one), ended(one))]
     assert state(said(), *writes).turn.stale == 0
+
+
+def test_what_a_stop_has_closed_is_not_counted_in_the_turn_after_it():
+    log = (said(), says("", POST), Stopped(reason="cancelled"), said("next", source="m2"))
+    turn = state(*log, ended(POST, outcome="not_run")).turn
+    assert (turn.seq, turn.repeats, turn.seen) == (4, {}, set())
 
 
 def test_polling_is_not_counted():

@@ -31,6 +31,7 @@ GENERAL, NEWS, LEADS, DM = "C0GENERAL1", "C0NEWS0001", "C0LEADS001", "D0ANA00001
 OWN = Own(TEAM, BOT_USER, BOT)
 QUICK = {name: Rate(10_000, rate.seconds) for name, rate in RATES.items()}
 """Limits that a test never meets; Slack's own are the pacer's tests."""
+SECRET = "a-configured-secret"
 _ids = itertools.count(1)
 
 
@@ -73,10 +74,9 @@ async def edge_of(running: Running) -> AsyncGenerator[Edge]:
     people = People(gateway, OWN, lambda: now[0])
     reader = Reader(gateway, people, OWN, 40_000)
     directory = Directory(gateway, people)
-    surface = SlackSurface(gateway, directory, reader, Editor(gateway, interval=0.02), time.time, Mask())
-    yield Edge(
-        running, client, gateway, people, reader, surface, SlackChat(gateway, people, reader, directory), now, slept
-    )
+    surface = SlackSurface(gateway, directory, reader, Editor(gateway, interval=0.02), time.time, Mask((SECRET,)))
+    chat = SlackChat(gateway, people, reader, directory)
+    yield Edge(running, client, gateway, people, reader, surface, chat, now, slept)
     await surface.editor.settle()
 
 
