@@ -80,8 +80,6 @@ class Recorder:
     async def reactions(self, message: MessageId) -> list[tuple[Gesture, str]]:
         return self.standing
 
-    async def offer(self, message: MessageId, gestures: Sequence[Gesture]) -> None: ...
-
     async def group(self, group: str) -> frozenset[str]:
         return self.groups.get(group, frozenset())
 
