@@ -105,7 +105,7 @@ class Mail:
         return ()
 
     async def _stop(self, log: ThreadLog, by: Person) -> Sequence[Record]:
-        if not log.state.turn.over:
+        if not log.state.turn.over or log.state.compaction is not None:
             return [Stopped(reason="cancelled", by=by)]
         await self.surface.whisper(log.key, by.id, say("whisper.nothing_to_stop", by.locale))
         return ()
