@@ -138,7 +138,7 @@ class Compactor:
 
     async def _ask(self, log: ThreadLog, scene: Scene, context: Context, request: str) -> str:
         """The request that the model has read already, with one more text behind it: most of it is in the cache."""
-        said = await self.agent.question(log, scene, _with_text(context, request))
+        said = await self.agent.question(log, scene, _with_text(context, request), "summary")
         cost = ModelSaid(
             message=Message(role="assistant", parts=()),
             usage=said.usage,
