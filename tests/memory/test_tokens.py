@@ -21,7 +21,8 @@ from tests.memory.samples import compacted, ended, numbered, said
 
 FACTORS = {"english": 1.55, "python": 1.62, "chinese": 1.10, "json": 1.16, "logs": 1.27}
 """The provider's tokens over cl100k's."""
-WORDS = [
+PHRASE = "the release of version was delayed because three tests failed on Tuesday and nobody knew"
+WORDS = PHRASE.split()
     "the",
     "release",
     "of",
