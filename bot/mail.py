@@ -117,6 +117,9 @@ class Mail:
             case "stop", True:
                 by, standing = await self.surface.person(gestured.author)
                 return await self._stop(log, by) if standing != "bot" else ()
+            case "compact", True:
+                by, standing = await self.surface.person(gestured.author)
+                return await self._compact(log, by, "") if standing != "bot" else ()
             case (("approve" | "refuse" | "grant"), True):
                 return await self._gesture_on_request(log, gestured)
             case (("approve" | "grant"), False):

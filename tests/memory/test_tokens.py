@@ -23,24 +23,6 @@ FACTORS = {"english": 1.55, "python": 1.62, "chinese": 1.10, "json": 1.16, "logs
 """The provider's tokens over cl100k's."""
 PHRASE = "the release of version was delayed because three tests failed on Tuesday and nobody knew"
 WORDS = PHRASE.split()
-    "the",
-    "release",
-    "of",
-    "version",
-    "was",
-    "delayed",
-    "because",
-    "three",
-    "tests",
-    "failed",
-    "on",
-    "Tuesday",
-    "and",
-    "nobody",
-    "could",
-    "say",
-    "why",
-]
 SIGNS = "我们需要在星期五之前完成数据库迁移并且通知所有的客户服务器将会停机大约三十分钟请确认时间"
 
 
