@@ -10,7 +10,7 @@ import asyncio
 import json
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import count
 
 import sqlalchemy as sa
@@ -256,20 +256,56 @@ class Logs:
         needles = [json.dumps(term, ensure_ascii=False)[1:-1] for term in dict.fromkeys(terms(query))][:24]
         if not needles:
             return []
-        return await asyncio.to_thread(rank, await self.matching(key, needles), query)
+        whole = await self._whole_matching(key, needles)
+        found = await self.matching(key, [*needles, *(f'"handle":"{handle}"' for handle in whole)])
+        return await asyncio.to_thread(rank, [_made_whole(stored, whole) for stored in found], query)
+
+    async def _whole_matching(self, key: ThreadKey, needles: Sequence[str]) -> dict[str, str]:
+        """The newest long results of a thread that hold any of these texts, by handle."""
+        columns = db.results.c
+        statement = (
+            sa.select(columns.handle, columns.text)
+            .join(db.threads, db.threads.c.id == columns.thread)
+            .where(db.threads.c.key == key, sa.or_(*(_holds(columns.text, needle) for needle in needles)))
+            .limit(WHOLE_RESULTS)
+        )
+        rows = await self.database.read(lambda connection: connection.execute(statement).all())
+        return {str(row.handle): str(row.text) for row in rows}
 
     async def matching(self, key: ThreadKey, needles: Sequence[str]) -> list[Stored]:
         """All records of a thread, from its beginning, whose stored form holds any of these texts."""
         columns = db.records.c
-        held = [sa.func.lower(columns.body).contains(needle.lower(), autoescape=True) for needle in needles]
         statement = (
             sa.select(columns.seq, columns.at, columns.version, columns.body)
             .join(db.threads, db.threads.c.id == columns.thread)
-            .where(db.threads.c.key == key, sa.or_(*held))
+            .where(db.threads.c.key == key, sa.or_(*(_holds(columns.body, needle) for needle in needles)))
             .order_by(columns.seq)
         )
         rows = await self.database.read(lambda connection: connection.execute(statement).all())
         return [_read(key, int(r.seq), float(r.at), int(r.version), str(r.body)) for r in rows]
+
+
+WHOLE_RESULTS = 20
+"""How many long results one search reads whole."""
+
+
+def _holds(column: sa.ColumnElement[str], needle: str) -> sa.ColumnElement[bool]:
+    """Case does not count. A letter beyond ASCII that has two cases stands for any: SQLite folds only ASCII."""
+    pattern = "".join(
+        f"/{letter}" if letter in "/%_" else "_" if not letter.isascii() and letter.swapcase() != letter else letter
+        for letter in needle.lower()
+    )
+    return sa.func.lower(column).like(f"%{pattern}%", escape="/")
+
+
+def _made_whole(stored: Stored, whole: dict[str, str]) -> Stored:
+    """A record that shows a part of a long result, with all of it."""
+    match stored.record:
+        case ToolEnded(result=result, handle=handle) if handle in whole:
+            text = result.model_copy(update={"text": whole[handle]})
+            return replace(stored, record=stored.record.model_copy(update={"result": text}))
+        case _:
+            return stored
 
 
 def keep_whole(thread: int, handle: str, text: str) -> Effect:

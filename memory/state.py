@@ -251,7 +251,7 @@ class ThreadState:
         self._due(approval.seq, "approval")
 
     def _stopped(self, seq: int, reason: StopReason) -> None:
-        self.owed = False
+        self.owed, self.compaction = False, None
         self.halted |= self.open_calls.keys()
         self.turn.over = True
         if reason != "deleted":
