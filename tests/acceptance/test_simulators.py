@@ -185,11 +185,11 @@ def _count(turn: int, step: int, number: int) -> Json:
 
 def test_words_that_arrive_while_it_works_steer_the_next_step(outside: Outside) -> None:
     slow = {"tool": _count(1, 1, 1), "delay": 2}
-    outside.play(({"any_regex": "other way"}, {"text": "The other way, then."}), ({"any_regex": "steer-me"}, slow))
+    outside.play(({"any_regex": "turn-left"}, {"text": "To the left, then."}), ({"any_regex": "steer-me"}, slow))
     ts = outside.say("<@BOT> steer-me this way")
     until(lambda: [r for r in outside.requests if "steer-me" in json.dumps(r["body"])], "a question to the model")
-    outside.say("no, the other way", thread_ts=ts)
-    assert len(outside.answered(ts, "The other way, then")) == 1
+    outside.say("no, turn-left", thread_ts=ts)
+    assert len(outside.answered(ts, "To the left, then")) == 1
     last = outside.requests[-1]["body"]["messages"][-1]["content"]
     assert [block["type"] for block in last] == ["tool_result", "text"]
 
