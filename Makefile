@@ -47,5 +47,8 @@ coverage: $(READY)
 bench: $(READY)
 	$(BIN)/python -m bench
 
+soak: $(READY)
+	$(BIN)/python -m tests.soak.soak
+
 clean:
 	rm -rf .venv build *.egg-info .pytest_cache .ruff_cache .hypothesis
