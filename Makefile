@@ -50,5 +50,8 @@ bench: $(READY)
 bench-context: $(READY)
 	$(BIN)/python -m bench.context
 
+soak: $(READY)
+	$(BIN)/python -m tests.soak.soak
+
 clean:
 	rm -rf .venv build *.egg-info .pytest_cache .ruff_cache .hypothesis

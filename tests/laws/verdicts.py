@@ -22,7 +22,7 @@ from memory.records import (
     UserSaid,
 )
 from memory.state import ThreadState, fold
-from memory.steps import Rest, Wait, next_step
+from memory.steps import Rest, Wait, decide, next_step
 from tests.doubles import PEOPLE
 from tests.laws.provider import extends
 from tests.laws.toolbox import Done
@@ -101,7 +101,7 @@ async def check_at_rest(world: World) -> None:
 
 def essence(state: ThreadState) -> object:
     """What of a state must be known from wherever the log is read."""
-    calls = {call.id: state.decide(call) for call in state.open_calls.values()}
+    calls = {call.id: decide(state, call) for call in state.open_calls.values()}
     return next_step(state), state.turn, calls, state.due, state.calls_made, state.frame, state.tainted, state.halted
 
 

@@ -68,13 +68,15 @@ class Report:
     """Approved and neither there nor said to be unknown."""
     untold: list[str] = field(default_factory=list[str])
     """Unknown outcomes that were not said in their thread."""
+    open_cards: list[str] = field(default_factory=list[str])
+    """Requests that can still be answered although nothing waits for it."""
     broken_rules: list[str] = field(default_factory=list[str])
     """Requests that the model's provider would have refused."""
 
     @property
     def holds(self) -> bool:
         wrong = (self.missing, self.double, self.double_posts, self.double_writes, self.lost_writes, self.untold)
-        return not any(wrong) and not self.broken_rules
+        return not any(wrong) and not self.open_cards and not self.broken_rules
 
 
 async def soak(plan: Plan, folder: Path) -> Report:
@@ -130,6 +132,8 @@ async def _kill(bot: Lives, plan: Plan, report: Report, dice: random.Random, beg
     """Lives of random length, some of which end before the bot has even connected."""
     latest = began + plan.seconds
     for number in range(plan.kills):
+        if time.monotonic() > latest + 60:
+            return  # a slow machine: fewer kills
         await bot.begin()
         left = max(0.1, (latest - time.monotonic()) / (plan.kills - number))
         if plan.gently:
@@ -148,7 +152,7 @@ async def _settled(office: Office, patience: float) -> None:
     """Wait until every job has its answer and no request is open, and a little longer for what would be too much."""
 
     def done() -> bool:
-        return not office.asked and all(office.answers(job) for job in office.jobs)
+        return not office.asked and len(office.answered) == len(office.jobs)
 
     with suppress(TimeoutError):
         await office.workspace.until(done, patience)
@@ -158,6 +162,7 @@ async def _settled(office: Office, patience: float) -> None:
 def _judge(office: Office, claude: FakeClaude, folder: Path, report: Report) -> None:
     loses = office.workspace.lost_answers
     report.lost_answers = loses.lost if isinstance(loses, Loses) else 0
+    report.open_cards = [f"{channel}:{ts}" for channel, ts in office.asked]
     report.events, report.approvals = len(office.jobs), office.decided
     report.model_failures, report.broken_rules = office.model_failures, claude.problems[:3]
     unknown = _unknown(folder / "data" / "bobbin.db")
