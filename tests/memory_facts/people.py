@@ -69,8 +69,11 @@ class Rooms:
     async def link(self, message: MessageId) -> str:
         return f"https://chat.example/{message}"
 
-    async def mark_kept(self, message: MessageId) -> None:
-        self.kept.append(message)
+    async def mark_kept(self, message: MessageId, *, kept: bool = True) -> None:
+        if kept:
+            self.kept.append(message)
+        else:
+            self.kept.remove(message)
 
 
 def claim(
