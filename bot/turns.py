@@ -22,9 +22,10 @@ from bot.model import TooLong
 from bot.surface import Surface
 from bot.view import View
 from memory.inbox import Inbox, Said
-from memory.log import Fenced, Logs, ThreadLog
+from memory.log import CorruptLog, Fenced, Logs, ThreadLog
 from memory.records import ApprovalAsked, ApprovalGiven, Briefed, Stopped, UserSaid
-from memory.steps import AskModel, Compact, Deliver, GiveUp, Refuse, Rest, RunCalls, ThreadState, Wait, next_step
+from memory.state import ThreadState
+from memory.steps import AskModel, Compact, Deliver, GiveUp, Refuse, Rest, RunCalls, Wait, next_step
 from memory.types import CallId, MessageId, ThreadKey, ToolCall, ToolResult
 from tools.base import Chat, ToolContext
 
@@ -81,9 +82,10 @@ class Turns:
             if until is None and self.learner is not None:
                 self.learner.rested(thread)
             return until
-        except Fenced as error:
+        except (Fenced, CorruptLog) as error:  # trying again mends neither; the next start looks again
             self.logs.forget(thread)
-            structlog.get_logger().critical(str(error), action="fenced", thread=thread)
+            action = "fenced" if isinstance(error, Fenced) else "corrupt_log"
+            structlog.get_logger().critical(str(error), action=action, thread=thread)
             return None
         except BaseException:
             self.logs.forget(thread)

@@ -114,7 +114,7 @@ class Door:
 
     async def _heard(self, heard: Heard, event_id: str) -> None:
         thread = heard.thread.thread
-        follows = heard.is_reply and await self.logs.follows(thread)
+        follows = heard.is_reply and self.follow != "mention" and await self.logs.follows(thread)
         if not accept(heard, self.follow, follows=follows):
             return
         if await self.inbox.knows(_deletion(heard.spot.message)):

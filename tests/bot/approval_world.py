@@ -229,7 +229,7 @@ class World:
         nothing: Any = None
         logs, inbox = Logs(self.database, lambda: self.now), Inbox(self.database, lambda: self.now)
         self.turns = Turns(
-            logs, inbox, self.chat, agent, Compactor(agent), nothing, self.grant_seconds, lambda: self.now
+            logs, inbox, self.chat, agent, Compactor(agent), nothing, self.grant_seconds, clock=lambda: self.now
         )
 
     async def put(self, inbound: Inbound) -> None:

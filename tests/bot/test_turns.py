@@ -5,15 +5,18 @@ from __future__ import annotations
 import asyncio
 
 import pytest
+import sqlalchemy as sa
+from sqlalchemy.engine import Connection
 
 from bot.approvals import Rules
 from bot.surface import Answer, Request
 from bot.turns import GIVE_UP_AFTER, last_heard
+from memory import db
 from memory.log import Fenced
 from memory.records import ApprovalGiven, Briefed, Posted, Record, Stopped, ToolEnded, ToolStarted, UserSaid
 from memory.types import MessageId
 from tests.bot.conftest import Build
-from tests.bot.doubles import ANA, EVA, Playback, World, calls, says
+from tests.bot.doubles import ANA, EVA, THREAD, Playback, World, calls, says
 from tools.policy import Policy
 
 FREE = Policy(free=frozenset({"write", "put"}))
@@ -199,6 +202,21 @@ async def test_a_second_process_stops_before_it_acts(build: Build, capsys: pytes
     assert "fenced" in capsys.readouterr().out
     with pytest.raises(Fenced, match="only one process"):
         await mine.append(Stopped(reason="cancelled", by=ANA))
+
+
+async def test_a_log_that_cannot_be_read_is_left_alone(build: Build, capsys: pytest.CaptureFixture[str]) -> None:
+    world = build(says("never"))
+    await world.say("go")
+
+    def spoil(connection: Connection) -> None:
+        values = {"thread": 1, "seq": 1, "at": 0.0, "version": 1, "body": "{"}
+        connection.execute(sa.insert(db.records).values(**values))
+
+    await world.database.write(spoil)
+    assert await world.advance() is None
+    assert world.surface.posts == []
+    assert "corrupt_log" in capsys.readouterr().out
+    assert await world.turns.inbox.open_threads() == [THREAD], "the next start looks again"
 
 
 # -- failures of our own ---------------------------------------------------------------------------

@@ -15,6 +15,7 @@ SETTINGS: dict[str, dict[str, str]] = {
         "BOBBIN_DOLLARS": "0.5",
         "BOBBIN_DAILY_DOLLARS": "1",
     },
+    "test_mention_only": {"BOBBIN_FOLLOW": "mention"},
 }
 """What the bot of a module is started with, by the module's name."""
 

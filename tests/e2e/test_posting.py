@@ -118,7 +118,40 @@ async def test_nothing_that_the_model_writes_notifies_those_who_were_not_meant(r
         assert call_out not in f"{answer.text} {answer.blocks}"
 
 
+async def test_a_post_whose_answer_is_lost_stands_there_once(running: Town) -> None:
+    hold = asyncio.Event()
+    running.claude.plan("pomelo", text("Only once.").after(hold))
+    thread = running.begin("@Bobbin pomelo")
+    await running.claude.asked("pomelo")
+    await thread.shows("card")
+    running.workspace.lose_answer_once("chat.postMessage")
+    hold.set()
+    await thread.says("Only once.")
+    await thread.rests()
+    assert len(thread.of("answer")) == 1
+
+
+async def test_the_card_closes_although_slack_limits_edits(running: Town) -> None:
+    running.workspace.rate_limit_once("chat.update", 1)
+    running.claude.plan("citron", text("Done."))
+    thread = running.begin("@Bobbin citron")
+    await thread.says("Done.")
+    await thread.rests()
+    await thread.shows("card", "✓")
+
+
+async def test_a_limit_on_reading_holds_no_answer_up(running: Town) -> None:
+    channel = running.channel()
+    root = running.workspace.say(ANA, channel, "bergamot")
+    running.workspace.rate_limit_once("conversations.replies", 60)
+    running.claude.plan("bergamot", text("Without the rest."))
+    thread = Thread(running, channel, root.ts)
+    thread.reply("@Bobbin bergamot: and?")
+    await thread.says("Without the rest.")
+    assert "could not be read now" in running.claude.about("bergamot")[0].words
+
+
 async def test_a_status_is_never_set_so_nothing_locks_the_composer(running: Town) -> None:
     assert not [call for call in running.workspace.calls if call.method == "assistant.threads.setStatus"]
     assert running.claude.problems == []
-    assert [c.error for c in running.workspace.calls if c.error not in {None, "thread_not_found"}] == []
+    assert [c.error for c in running.workspace.calls if c.error not in {None, "thread_not_found", "ratelimited"}] == []

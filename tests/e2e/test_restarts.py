@@ -65,22 +65,22 @@ async def test_killed_between_the_answer_and_the_post(place: Town) -> None:
 
 
 async def test_killed_between_the_post_and_its_note(place: Town) -> None:
-    place.claude.plan("sage", text("Exactly once."), text("Twice!"))
+    place.claude.plan("savory", text("Exactly once."), text("Twice!"))
     await dies_at(place, "slack.chat.postMessage.after@2")
-    thread = place.begin("@Bobbin sage")
+    thread = place.begin("@Bobbin savory")
     assert await place.ended() == 137
     await place.start()
     await thread.rests()
     await place.passes()
     assert len(thread.of("answer")) == 1
-    assert len(place.claude.about("sage")) == 1
+    assert len(place.claude.about("savory")) == 1
 
 
 async def test_killed_in_a_write_it_is_not_repeated_and_people_are_told(place: Town) -> None:
     news = place.channel(name="news-of-the-day")
     post = call("post_message", {"channel": "#news-of-the-day", "text": "release is out"})
     place.claude.plan("anise", post, text("It may be there."))
-    await dies_at(place, "slack.chat.postMessage.after@3")
+    await dies_at(place, "slack.chat.postMessage.after@4")
     thread = place.begin("@Bobbin anise")
     await place.until(lambda: [m for m in thread.of("approval") if ("x", BOT_USER) in m.reactions], "a request")
     thread.react(thread.of("approval")[0], "white_check_mark")
@@ -156,5 +156,6 @@ async def test_a_corrupt_record_spoils_one_thread_only(place: Town) -> None:
     await place.start()
     thread.reply("and now?")
     await place.passes()
-    assert "cannot be read" in place.log
+    assert place.log.count("cannot be read") == place.log.count("corrupt_log") >= 1
+    assert "Traceback" not in place.log
     assert len(thread.of("answer")) == 1

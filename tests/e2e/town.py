@@ -131,6 +131,7 @@ class Town:
             "BOBBIN_DATA_DIR": str(self.folder / "data"),
             "BOBBIN_HTTP_PORT": "0",
             "BOBBIN_LOG_FORMAT": "json",
+            "BOBBIN_LEARN": "false",
         }
         return bare | own | self.settings | more
 
