@@ -13,8 +13,7 @@ from bot.secrets import Mask
 from memory.db import Database
 from memory.facts import Facts
 from memory.remember import Memory
-from memory.vectors import Vectors
-from tests.memory_facts.people import BagOfWords
+from tests.memory_facts.people import BagOfWords, Still
 from tests.postgres import Server, running
 
 
@@ -33,12 +32,6 @@ def database(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Databas
     opened = Database(url)
     yield opened
     opened.close()
-
-
-class Still(Vectors):
-    """Without the work in the background: the test says what is there."""
-
-    def begin(self) -> None: ...
 
 
 @pytest.fixture

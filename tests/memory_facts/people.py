@@ -13,6 +13,7 @@ from memory.audience import Audience, Room, Scope, Source
 from memory.embed import EmbedderError, Vector, unit
 from memory.fact import NewFact
 from memory.types import MessageId, Person, ThreadKey
+from memory.vectors import Vectors
 from memory.words import words
 
 TEAM = "T1"
@@ -69,8 +70,17 @@ class Rooms:
     async def link(self, message: MessageId) -> str:
         return f"https://chat.example/{message}"
 
-    async def mark_kept(self, message: MessageId) -> None:
-        self.kept.append(message)
+    async def mark_kept(self, message: MessageId, *, kept: bool = True) -> None:
+        if kept:
+            self.kept.append(message)
+        else:
+            self.kept.remove(message)
+
+
+class Still(Vectors):
+    """Without the work in the background: the test says what is there."""
+
+    def begin(self) -> None: ...
 
 
 def claim(
