@@ -25,7 +25,9 @@ from memory.types import Message, Text, ToolCall, ToolResult, Usage
 PEERS = {"LangChain": 21, "codex": 57, "opencode": 61, "Anthropic compact": 71, "pi": 78}
 """Percent of facts in context after compaction with a perfect summarizer, from published designs."""
 FACTOR = 1.45
-TURNS, LOOKS = 60, 3
+TURNS, LOOKS = 48, 3
+COMPACTED_AFTER = (20, 29, 38, 47)
+"""Turns after which somebody writes "compact": with clearing at its marks, this thread would not need it so soon."""
 Place = Literal["words", "answer", "result", "long result"]
 PLACES: tuple[Place, ...] = ("words", "answer", "result", "long result")
 
@@ -132,6 +134,8 @@ async def converse(marks: Marks) -> Found:
             await thread.say(" ".join([f"Please go on with part {turn}, and keep to rule {turn * 31}.", *here]))
             if turn % 10 == 3:
                 await thread.say("yes")
+            if turn in COMPACTED_AFTER:
+                await thread.say("compact")
         found = await _look_back(thread, planted)
         thread.database.close()
     return found
