@@ -167,13 +167,14 @@ async def measure() -> list[Figure]:
     found = await converse(Marks())
     sizes = [FACTOR * counter()(summary_of(record.text)) for record in found.compactions]
     whole = [record.after for record in found.compactions]
-    note = f"{len(found.in_context)} facts, {len(sizes)} compactions; peers' ceilings in percent: " + ", ".join(
-        f"{name} {share}" for name, share in PEERS.items()
-    )
+    shown = [there for fact, there in zip(facts(), found.in_context, strict=True) if fact.place != "long result"]
+    peers = ", ".join(f"{name} {ceiling}" for name, ceiling in PEERS.items())
+    note = f"{len(shown)} that the model was shown; peers' ceilings in percent: {peers}"
+    every = f"{len(found.retrievable)} facts, 8 of them in parts of results that were never shown"
     return [
         Figure("compactions of the thread with facts", len(sizes), "", 3, more=True, note=f"{TURNS} turns"),
-        Figure("facts in context or retrievable", share(found.retrievable), "", 0.99, more=True),
-        Figure("facts in context alone", share(found.in_context), "", 0.75, more=True, note=note),
+        Figure("facts in context or retrievable", share(found.retrievable), "", 0.99, more=True, note=every),
+        Figure("facts in context alone", share(shown), "", 0.75, more=True, note=note),
         Figure("instructions and approvals verbatim", share(found.verbatim), "", 1.0, more=True),
         Figure("largest summary", max(sizes, default=0), "", 4_000, note="tokens"),
         Figure("growth of the summary", sizes[-1] / sizes[-2] if len(sizes) > 1 else 0, "x", 1.1, note="last two"),
