@@ -113,14 +113,14 @@ async def test_a_short_thread_stays_as_it_is_and_people_are_told(build: Build) -
 async def test_a_message_during_a_compaction_waits(build: Build) -> None:
     world = marked(build(player(long_answer(), says(GOOD)), repeat=True))
     await say(world, WORDS)
-    model(world).hold = asyncio.Event()
+    model(world).hold = hold = asyncio.Event()
     model(world).began.clear()
     await world.say("compact")
     running = asyncio.create_task(world.advance())
     await asyncio.wait_for(model(world).began.wait(), 5)
     await world.say("the next question")
     await world.surface.until_seen(1)
-    model(world).hold.set()
+    hold.set()
     await running
     kinds = [type(s.record) for s in (await world.log()).records if isinstance(s.record, Compacted | UserSaid)]
     assert kinds[-2:] == [Compacted, UserSaid]

@@ -22,7 +22,7 @@ from tests.memory.samples import compacted, ended, numbered, said
 FACTORS = {"english": 1.55, "python": 1.62, "chinese": 1.10, "json": 1.16, "logs": 1.27}
 """The provider's tokens over cl100k's."""
 PHRASE = "the release of version was delayed because three tests failed on Tuesday and nobody knew"
-WORDS = PHRASE.split()
+WORDS = [str(word) for word in PHRASE.split()]
 SIGNS = "我们需要在星期五之前完成数据库迁移并且通知所有的客户服务器将会停机大约三十分钟请确认时间"
 
 
@@ -81,16 +81,27 @@ def test_before_anything_was_learned_the_estimate_is_rather_high() -> None:
 
 
 texts = st.one_of(st.text(max_size=200), st.text("!#%&()*+,-./:;<=>?@[]^_{|}~0123456789", max_size=200))
-records = st.lists(
-    st.one_of(
-        st.builds(said, texts),
-        st.builds(lambda text: ended(call("c1", "look"), text or "x"), texts),
-        st.builds(lambda text, prompt: says(text, usage=Usage(fresh=prompt)), texts, st.integers(0, 5_000)),
-        st.builds(lambda after: compacted(1).model_copy(update={"after": after}), st.integers(0, 5_000)),
-        st.builds(lambda won: Cleared(placeholders={}, won=won), st.integers(0, 5_000)),
-    ),
-    max_size=8,
-)
+
+
+def result(text: str) -> Record:
+    return ended(call("c1", "look"), text or "x")
+
+
+def answer(text: str, prompt: int) -> Record:
+    return says(text, usage=Usage(fresh=prompt))
+
+
+def summary(after: int) -> Record:
+    return compacted(1).model_copy(update={"after": after})
+
+
+def cleared(won: int) -> Record:
+    return Cleared(placeholders={}, won=won)
+
+
+sizes = st.integers(0, 5_000)
+kinds = [st.builds(said, texts), st.builds(result, texts), st.builds(answer, texts, sizes), st.builds(summary, sizes)]
+records: st.SearchStrategy[list[Record]] = st.lists(st.one_of(*kinds, st.builds(cleared, sizes)), max_size=8)
 
 
 @given(records)
