@@ -25,7 +25,9 @@ from memory.types import Message, Text, ToolCall, ToolResult, Usage
 PEERS = {"LangChain": 21, "codex": 57, "opencode": 61, "Anthropic compact": 71, "pi": 78}
 """Percent of facts in context after compaction with a perfect summarizer, from published designs."""
 FACTOR = 1.45
-TURNS, LOOKS = 60, 3
+TURNS, LOOKS = 48, 3
+COMPACTED_AFTER = (20, 29, 38, 47)
+"""Turns after which somebody writes "compact": with clearing at its marks, this thread would not need it so soon."""
 Place = Literal["words", "answer", "result", "long result"]
 PLACES: tuple[Place, ...] = ("words", "answer", "result", "long result")
 
@@ -132,6 +134,8 @@ async def converse(marks: Marks) -> Found:
             await thread.say(" ".join([f"Please go on with part {turn}, and keep to rule {turn * 31}.", *here]))
             if turn % 10 == 3:
                 await thread.say("yes")
+            if turn in COMPACTED_AFTER:
+                await thread.say("compact")
         found = await _look_back(thread, planted)
         thread.database.close()
     return found
@@ -163,13 +167,14 @@ async def measure() -> list[Figure]:
     found = await converse(Marks())
     sizes = [FACTOR * counter()(summary_of(record.text)) for record in found.compactions]
     whole = [record.after for record in found.compactions]
-    note = f"{len(found.in_context)} facts, {len(sizes)} compactions; peers' ceilings in percent: " + ", ".join(
-        f"{name} {share}" for name, share in PEERS.items()
-    )
+    shown = [there for fact, there in zip(facts(), found.in_context, strict=True) if fact.place != "long result"]
+    peers = ", ".join(f"{name} {ceiling}" for name, ceiling in PEERS.items())
+    note = f"{len(shown)} that the model was shown; peers' ceilings in percent: {peers}"
+    every = f"{len(found.retrievable)} facts, 8 of them in parts of results that were never shown"
     return [
         Figure("compactions of the thread with facts", len(sizes), "", 3, more=True, note=f"{TURNS} turns"),
-        Figure("facts in context or retrievable", share(found.retrievable), "", 0.99, more=True),
-        Figure("facts in context alone", share(found.in_context), "", 0.75, more=True, note=note),
+        Figure("facts in context or retrievable", share(found.retrievable), "", 0.99, more=True, note=every),
+        Figure("facts in context alone", share(shown), "", 0.75, more=True, note=note),
         Figure("instructions and approvals verbatim", share(found.verbatim), "", 1.0, more=True),
         Figure("largest summary", max(sizes, default=0), "", 4_000, note="tokens"),
         Figure("growth of the summary", sizes[-1] / sizes[-2] if len(sizes) > 1 else 0, "x", 1.1, note="last two"),

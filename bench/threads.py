@@ -27,7 +27,6 @@ from tools.policy import Policy
 from tools.registry import Registry
 
 THREAD = ThreadKey("T/C/1")
-OFF = Marks(clear_at=0, summarize_at=0)
 
 
 class Ask(Arguments):

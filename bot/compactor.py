@@ -35,6 +35,8 @@ from memory.types import Message, Text
 
 PART = 60_000
 """Characters of a history that are summarized at a time when no window holds all of it."""
+RESULT = 1_000
+"""Characters of each result in such a part."""
 ATTEMPTS = 2
 How = Literal["model", "parts", "fallback"]
 
@@ -126,7 +128,7 @@ class Compactor:
         """Summaries of parts that fit, each carrying on the one before."""
         so_far = ""
         try:
-            for part in _parts("\n\n".join(transcript(_current(log)))):
+            for part in _parts("\n\n".join(transcript(_current(log), RESULT))):
                 told = f"{so_far}\n\n[Bobbin: the conversation goes on:]\n\n{part}" if so_far else part
                 context = Context((Message(role="user", parts=(Text(text=told),)),))
                 so_far = await self._ask(log, scene, context, summary_request(focus)) or so_far

@@ -238,8 +238,8 @@ def _shortened(text: str, limit: int, count: Count, factor: float) -> str:
     return text
 
 
-def transcript(log: Log) -> list[str]:
-    """The conversation as plain lines, for summarizing in parts what no window holds."""
+def transcript(log: Log, most: int | None = None) -> list[str]:
+    """The conversation as plain lines; of each result at most so many characters."""
     lines, calls = list[str](), calls_of(log)
     for stored in log:
         match stored.record:
@@ -251,7 +251,7 @@ def transcript(log: Log) -> list[str]:
                 lines += [message.text] if message.text else []
             case ToolEnded(result=result) if result.call_id in calls:
                 call = calls[result.call_id]
-                lines.append(f"({call.name} {str(call.arguments)[:200]} -> {result.text[:1_000]})")
+                lines.append(f"({call.name} {str(call.arguments)[:200]} -> {result.text[:most]})")
             case _:
                 pass
     return lines
@@ -263,11 +263,12 @@ _IDENTIFIER = re.compile(
     | \b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b
     | \b(?=[0-9a-f]*\d)(?=[0-9a-f]*[a-f])[0-9a-f]{7,40}\b      # hashes
     | \b[A-Z][A-Z0-9]*-[A-Za-z0-9]{2,}(?:-[A-Za-z0-9]+)*\b     # tickets, orders
-    | \b[\w-]+\.(?:csv|md|pdf|py|js|ts|json|ya?ml|toml|xlsx?|docx?|txt|log|sql|sh|html|png|zip)\b
+    | \b[A-Z]{1,5}\d{3,}\b                                     # invoices, people of a platform
+    | [\w\u3400-\u9fff-]+\.(?:csv|md|pdf|py|js|ts|json|ya?ml|toml|xlsx?|docx?|txt|log|sql|sh|html|png|zip)\b
     | \bv?\d+\.\d+\.\d+(?:[-+.]\w+)*\b                        # versions, addresses of machines
     | [$€£¥]\s?\d[\d.,]*\d | \b\d[\d.,]*\s?(?:%|ms|s|min|h|kB|MB|GB|TB|USD|EUR|CNY|RMB|元|km|kg)(?!\w)
     """,
-    re.VERBOSE,
+    re.VERBOSE | re.ASCII,  # a Chinese character beside an identifier is no part of it
 )
 """What must not be lost: it cannot be guessed again. Bare years and small numbers are not among it."""
 LOOSE = 60

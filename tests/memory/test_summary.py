@@ -148,12 +148,19 @@ def test_a_summary_needs_its_headings_and_its_size() -> None:
 @pytest.mark.parametrize(
     "identifier",
     ["https://status.example.org/i/9?x=1", "3f2a9c1e-0d4b-4c55-9a77-1b2c3d4e5f60", "a1b2c3d", "OPS-1042", "report.csv",
-     "2.4.1", "$1,299.50", "340 ms", "12.5 %", "300元"],
+     "2.4.1", "$1,299.50", "340 ms", "12.5 %", "300元", "FP4777", "预算.xlsx"],
 )  # fmt: skip
 def test_identifiers_that_a_summary_leaves_out_are_listed_where_they_stood(identifier: str) -> None:
     (line,) = loose_identifiers([f"we saw {identifier} there"])
     assert identifier in line
     assert loose_identifiers([f"we saw {identifier} there"], f"the {identifier}") == []
+
+
+def test_identifiers_are_found_in_text_without_spaces() -> None:
+    for identifier in ("ORD-4592-X", "FP4777", "2.4.1", "https://x.org/a"):
+        (line,) = loose_identifiers([f"订单{identifier} 已发货"])
+        assert identifier in line
+        assert loose_identifiers([f"订单{identifier} 已发货"], identifier) == []
 
 
 def test_years_and_small_numbers_are_no_identifiers_and_the_newest_come_first() -> None:
@@ -199,7 +206,7 @@ def test_a_fallback_after_a_summary_carries_only_the_summary_on() -> None:
 
 def test_a_transcript_holds_all_words_and_shortens_results() -> None:
     made = call("c1", "look", word="w")
-    lines = transcript(numbered([said("do it"), says("", made), ended(made, "y" * 5_000), says("done")]))
+    lines = transcript(numbered([said("do it"), says("", made), ended(made, "y" * 5_000), says("done")]), 1_000)
     assert lines[0] == "[Ana]\ndo it"
     assert lines[-1] == "done"
     assert 1_000 < len(lines[1]) < 1_300

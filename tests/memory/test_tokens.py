@@ -23,7 +23,7 @@ from tests.memory.samples import compacted, ended, numbered, said
 FACTORS = {"english": 1.55, "python": 1.62, "chinese": 1.10, "json": 1.16, "logs": 1.27}
 """The provider's tokens over cl100k's."""
 PHRASE = "the release of version was delayed because three tests failed on Tuesday and nobody knew"
-WORDS = PHRASE.split()
+WORDS = [str(word) for word in PHRASE.split()]
 SIGNS = "我们需要在星期五之前完成数据库迁移并且通知所有的客户服务器将会停机大约三十分钟请确认时间"
 
 
@@ -98,6 +98,7 @@ def _clearing(won: int) -> Record:
 
 
 texts = st.one_of(st.text(max_size=200), st.text("!#%&()*+,-./:;<=>?@[]^_{|}~0123456789", max_size=200))
+<<<<<<< HEAD
 records = st.lists(
     st.one_of(
         st.builds(said, texts),
@@ -108,6 +109,29 @@ records = st.lists(
     ),
     max_size=8,
 )
+=======
+
+
+def result(text: str) -> Record:
+    return ended(call("c1", "look"), text or "x")
+
+
+def answer(text: str, prompt: int) -> Record:
+    return says(text, usage=Usage(fresh=prompt))
+
+
+def summary(after: int) -> Record:
+    return compacted(1).model_copy(update={"after": after})
+
+
+def cleared(won: int) -> Record:
+    return Cleared(placeholders={}, won=won)
+
+
+sizes = st.integers(0, 5_000)
+kinds = [st.builds(said, texts), st.builds(result, texts), st.builds(answer, texts, sizes), st.builds(summary, sizes)]
+records: st.SearchStrategy[list[Record]] = st.lists(st.one_of(*kinds, st.builds(cleared, sizes)), max_size=8)
+>>>>>>> context
 
 
 @given(records)
