@@ -113,11 +113,7 @@ async def test_a_short_thread_stays_as_it_is_and_people_are_told(build: Build) -
 async def test_a_message_during_a_compaction_waits(build: Build) -> None:
     world = marked(build(player(long_answer(), says(GOOD)), repeat=True))
     await say(world, WORDS)
-<<<<<<< HEAD
-    hold = model(world).hold = asyncio.Event()
-=======
     model(world).hold = hold = asyncio.Event()
->>>>>>> context
     model(world).began.clear()
     await world.say("compact")
     running = asyncio.create_task(world.advance())
@@ -134,7 +130,7 @@ async def test_a_message_during_a_compaction_waits(build: Build) -> None:
 async def test_a_stop_ends_a_compaction_for_good(build: Build) -> None:
     world = marked(build(player(long_answer(), says(GOOD)), repeat=True))
     await say(world, WORDS)
-    hold = model(world).hold = asyncio.Event()
+    model(world).hold = asyncio.Event()
     model(world).began.clear()
     await world.say("compact")
     running = asyncio.create_task(world.advance())

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-from collections.abc import Sequence
 from itertools import count
 from random import Random
 
@@ -42,7 +41,7 @@ def sample(kind: str, random: Random, size: int = 400) -> str:
             return "\n".join(f"2026-11-30T04:{n % 60:02}:11Z {a} [{b}] took {n} ms" for n, (a, b) in _pairs(words))
 
 
-def _pairs(words: Sequence[str]) -> enumerate[tuple[str, str]]:
+def _pairs(words: list[str]) -> enumerate[tuple[str, str]]:
     return enumerate(zip(words[::2], words[1::2], strict=False))
 
 
@@ -81,35 +80,7 @@ def test_before_anything_was_learned_the_estimate_is_rather_high() -> None:
     assert now.tokens > counter()(text) * FACTORS["chinese"]
 
 
-def _result(text: str) -> Record:
-    return ended(call("c1", "look"), text or "x")
-
-
-def _answer(text: str, prompt: int) -> Record:
-    return says(text, usage=Usage(fresh=prompt))
-
-
-def _compaction(after: int) -> Record:
-    return compacted(1).model_copy(update={"after": after})
-
-
-def _clearing(won: int) -> Record:
-    return Cleared(placeholders={}, won=won)
-
-
 texts = st.one_of(st.text(max_size=200), st.text("!#%&()*+,-./:;<=>?@[]^_{|}~0123456789", max_size=200))
-<<<<<<< HEAD
-records = st.lists(
-    st.one_of(
-        st.builds(said, texts),
-        st.builds(_result, texts),
-        st.builds(_answer, texts, st.integers(0, 5_000)),
-        st.builds(_compaction, st.integers(0, 5_000)),
-        st.builds(_clearing, st.integers(0, 5_000)),
-    ),
-    max_size=8,
-)
-=======
 
 
 def result(text: str) -> Record:
@@ -131,7 +102,6 @@ def cleared(won: int) -> Record:
 sizes = st.integers(0, 5_000)
 kinds = [st.builds(said, texts), st.builds(result, texts), st.builds(answer, texts, sizes), st.builds(summary, sizes)]
 records: st.SearchStrategy[list[Record]] = st.lists(st.one_of(*kinds, st.builds(cleared, sizes)), max_size=8)
->>>>>>> context
 
 
 @given(records)
