@@ -35,9 +35,9 @@ ICONS: dict[LineState, str] = {
 _SECTION = 2_900
 """Characters of one section, a little below Slack's 3,000."""
 _ARGUMENT, _MOST = 1_800, 5
+"""Characters of one argument and number of arguments that a request shows; a file shows the rest."""
 _LINE = 60
 """Characters of an argument that stands beside its name, escaped."""
-"""Characters of one argument and number of arguments that a request shows; a file shows the rest."""
 _FALLBACK = 1_000
 """Characters of a fallback text: chat.update takes 4,000 bytes."""
 _LIVE_MARK = re.compile(r"`|(?<![^\W_])[*_~]|[*_~](?![^\W_])")
@@ -184,9 +184,11 @@ def _argument_texts(call: ToolCall) -> list[str]:
     texts = list[str]()
     for beside, group in groupby(told, key=lambda argument: _fits_a_line(argument[1])):
         if beside:
-            texts.append("\n".join(f"*{_escaped(name)}*  {_span(value)}" for name, value in group))
+            texts.append("\n".join(f"*{_short(_inert(name), 100)}*  {_span(value)}" for name, value in group))
         else:
-            texts += [f"*{_escaped(name)}*\n```\n{_short(_fenced(value), _ARGUMENT)}\n```" for name, value in group]
+            texts += [
+                f"*{_short(_inert(name), 100)}*\n```\n{_short(_fenced(value), _ARGUMENT)}\n```" for name, value in group
+            ]
     return texts
 
 

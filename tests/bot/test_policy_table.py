@@ -30,7 +30,11 @@ def test_the_table(setting: str, effect: Effect, tainted: bool) -> None:
     decision = decide(SETTINGS[setting], "act", effect, place="C1", tainted=tainted)
     if setting in FORBIDDEN:
         assert decision is Decision.REFUSE
-    elif effect is Effect.READ or (effect is Effect.WRITE and setting in FREE_HERE and not tainted):
+    elif (
+        effect is Effect.READ
+        or (effect is Effect.NOTE and not tainted)
+        or (effect is Effect.WRITE and setting in FREE_HERE and not tainted)
+    ):
         assert decision is Decision.RUN
     else:
         assert decision is Decision.ASK

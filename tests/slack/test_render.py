@@ -115,7 +115,7 @@ def test_a_request_says_what_who_and_until_when() -> None:
     blocks, text = request_blocks(request(call()))
     told = shown((blocks, text))
     assert told.startswith(
-        "✋ *Approval needed* · `post_message`\nPosts a message in `#news`.\n*channel*\n```\n#news\n```"
+        "✋ *Approval needed* · `post_message`\nPosts a message in `#news`.\n*channel*  `#news`\n*text*  `2.4 is out`"
     )
     assert "<@U0ANA00001> may approve with ✅ or refuse with ❌ · expires Tue 14 Nov 22:13" in told
     assert f"bound to exactly these arguments · {digest(call())[:12]}" in told
@@ -290,14 +290,18 @@ def skeletons(word: str) -> list[list[str]]:
     return [live_marks(text) for _, text in messages] + [live_marks(shown(message)) for message in messages]
 
 
+LAYOUTS = [skeletons("word"), skeletons("two\nlines")]
+"""A short argument stands beside its name, a longer one in a fence below it."""
+
+
 @pytest.mark.parametrize("spoof", SPOOFS)
 def test_no_word_can_pass_for_markup(spoof: str) -> None:
-    assert skeletons(spoof) == skeletons("word")
+    assert skeletons(spoof) in LAYOUTS
 
 
 @given(st.text("<>&`*_~@!#|:\nxX channel", max_size=100).filter(str.strip))
 def test_no_text_can_pass_for_markup(text: str) -> None:
-    assert skeletons(text) == skeletons("word")
+    assert skeletons(text) in LAYOUTS
 
 
 def test_every_text_is_taken_word_for_word() -> None:
