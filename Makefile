@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/ready
 
-.PHONY: venv demo run doctor test check lint types imports dependencies coverage bench soak clean
+.PHONY: bench-memory venv demo run doctor test check lint types imports dependencies coverage bench bench-context soak clean
 
 venv: $(READY)
 
@@ -46,6 +46,15 @@ coverage: $(READY)
 
 bench: $(READY)
 	$(BIN)/python -m bench
+
+bench-context: $(READY)
+	$(BIN)/python -m bench.context
+
+soak: $(READY)
+	$(BIN)/python -m tests.soak.soak
+
+bench-memory: $(READY)
+	$(BIN)/python -m bench.memory
 
 clean:
 	rm -rf .venv build *.egg-info .pytest_cache .ruff_cache .hypothesis

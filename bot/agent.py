@@ -46,7 +46,8 @@ from memory.records import (
     digest,
 )
 from memory.spend import Spend
-from memory.steps import GiveUp, Refuse, RunCalls, ThreadState, covered
+from memory.state import ThreadState
+from memory.steps import GiveUp, Refuse, RunCalls, covered
 from memory.types import CallId, Opaque, Person, Thinking, ToolCall
 from tools.base import Effect, ToolContext
 from tools.policy import Decision, Policy, decide
@@ -146,7 +147,9 @@ class Agent:
         cap = self.limits.daily_dollars
         return bool(cap) and await self.spend.today(now, requester.id, fresh=fresh) >= cap
 
-    async def question(self, log: ThreadLog, scene: Scene, context: Context) -> ModelSaid:
+    async def question(
+        self, log: ThreadLog, scene: Scene, context: Context, purpose: Literal["turn", "summary"] = "turn"
+    ) -> ModelSaid:
         """Put a question to the model, waiting while it is busy. Raises ``ModelError``; writes down only costs."""
         request = Request(log.key, self.system, self.tools, context, self.model_name, self.max_output)
         attempt = 0
@@ -165,7 +168,7 @@ class Agent:
                 continue
             self.reach("model.after")
             if said.stop == "length" and request.max_output == self.max_output:
-                await self._append(log, scene, said.model_copy(update={"kept": False}))
+                await self._append(log, scene, said.model_copy(update={"kept": False, "purpose": purpose}))
                 request = replace(request, max_output=self.max_output * 3)
                 continue
             return said

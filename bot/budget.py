@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Literal
 
-from memory.steps import Turn
+from memory.state import Turn
 
 WARN_AT, CLOSE_AT = 3, 5
 """At the third identical call (or result without news in a row) the model is told; at the fifth the turn closes."""

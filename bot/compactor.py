@@ -15,27 +15,28 @@ import structlog
 from bot.agent import Agent, Scene
 from bot.events import Recorded
 from bot.model import ModelError, TooLong
-from memory.compaction import (
-    Marks,
+from memory.compaction import Marks, plan_clearing, wants_summary, worth
+from memory.context import Context
+from memory.log import ThreadLog
+from memory.records import Compacted, CompactionSkipped, ModelSaid, Record, Stored
+from memory.summary import (
     compose,
+    deeds,
     fallback_summary,
     last_answer,
     loose_identifiers,
-    plan_clearing,
     problems,
     quotes,
     summary_request,
     transcript,
-    wants_summary,
 )
-from memory.context import Context
-from memory.log import ThreadLog
-from memory.records import Compacted, CompactionSkipped, ModelSaid, Record, Stored
 from memory.tokens import Count, Estimate, bound, counter, estimate, size
 from memory.types import Message, Text
 
 PART = 60_000
 """Characters of a history that are summarized at a time when no window holds all of it."""
+RESULT = 1_000
+"""Characters of each result in such a part."""
 ATTEMPTS = 2
 How = Literal["model", "parts", "fallback"]
 
@@ -63,35 +64,37 @@ class Compactor:
         recent = [stored.record for stored in log.records[-3:]]
         if any(isinstance(record, Compacted | CompactionSkipped) for record in recent):
             return False
-        await self.compact(log, scene)
+        await self.compact(log, scene, at_any_win=True)
         return True
 
-    async def compact(self, log: ThreadLog, scene: Scene, focus: str = "") -> None:
-        """Put one text in the place of everything so far, if it is shorter."""
+    async def compact(self, log: ThreadLog, scene: Scene, focus: str = "", *, at_any_win: bool = False) -> None:
+        """Put one text in the place of everything so far, if that wins enough."""
         count, records = counter(), _current(log)
         before = estimate(records, count)
         summary, how = await self._summary(log, scene, focus, before, count)
-        lines, said, answer = transcript(records), quotes(records), last_answer(records)
-        kept = [summary, answer, *(quote.text for quote in said)]
+        lines, said, did, answer = transcript(records), quotes(records), deeds(records), last_answer(records)
+        kept = [summary, answer, *did, *(quote.text for quote in said)]
         text = compose(
             summary,
             said,
             self.marks,
             count,
             before.factor,
+            did=did,
             answer=answer,
             loose=loose_identifiers(lines, *kept),
             owed=log.state.owed,
         )
         frame = [self.agent.system, self.agent.tools.description]
         after = size([text, *frame], count, before.factor)
-        if after >= before.tokens:
+        if not (after < before.tokens if at_any_win else worth(before.tokens, after)):
             await self._append(log, scene, CompactionSkipped(before=before.tokens, after=after))
             return
         compacted = Compacted(
             text=text,
             keep_from=log.state.last_seq + 1,
             said=said,
+            did=did,
             before=before.tokens,
             after=after,
             how=how,
@@ -114,26 +117,30 @@ class Compactor:
                     return said, "model"
                 best = best or said
         except TooLong:
-            return await self._in_parts(log, scene, focus)
+            return await self._in_parts(log, scene, focus, before, count)
         except ModelError as error:
             structlog.get_logger().warning("no summary", action="summary_failed", thread=log.key, why=str(error))
-        return fallback_summary(_current(log), best), "fallback"
+        return fallback_summary(_current(log), self.marks, count, before.factor, best), "fallback"
 
-    async def _in_parts(self, log: ThreadLog, scene: Scene, focus: str) -> tuple[str, How]:
+    async def _in_parts(
+        self, log: ThreadLog, scene: Scene, focus: str, before: Estimate, count: Count
+    ) -> tuple[str, How]:
         """Summaries of parts that fit, each carrying on the one before."""
         so_far = ""
         try:
-            for part in _parts("\n\n".join(transcript(_current(log)))):
+            for part in _parts("\n\n".join(transcript(_current(log), RESULT))):
                 told = f"{so_far}\n\n[Bobbin: the conversation goes on:]\n\n{part}" if so_far else part
                 context = Context((Message(role="user", parts=(Text(text=told),)),))
                 so_far = await self._ask(log, scene, context, summary_request(focus)) or so_far
         except ModelError as error:
             structlog.get_logger().warning("no summary", action="summary_failed", thread=log.key, why=str(error))
-        return fallback_summary(_current(log), so_far), "parts"
+        if not problems(so_far, self.marks, count, before.factor):
+            return so_far, "parts"
+        return fallback_summary(_current(log), self.marks, count, before.factor, so_far), "parts"
 
     async def _ask(self, log: ThreadLog, scene: Scene, context: Context, request: str) -> str:
         """The request that the model has read already, with one more text behind it: most of it is in the cache."""
-        said = await self.agent.question(log, scene, _with_text(context, request))
+        said = await self.agent.question(log, scene, _with_text(context, request), "summary")
         cost = ModelSaid(
             message=Message(role="assistant", parts=()),
             usage=said.usage,

@@ -77,6 +77,8 @@ class Keeper:
         if not on:
             mine = [fact for fact in await self.memory.facts.of_message(message) if fact.keeper == by.id]
             await self.memory.forget(mine, for_good=False)
+            if mine:
+                await self.rooms.mark_kept(message, kept=False)
             return bool(mine)
         found = await self.rooms.message(message)
         if found is None or is_private(found.text):
@@ -87,6 +89,7 @@ class Keeper:
         except Refused as error:
             structlog.get_logger().info("pin not kept", action="pin_refused", why=str(error))
             return False
+        await self.rooms.mark_kept(message)
         return True
 
     async def _keep(self, said: Message, keeper: Person, message: MessageId, kind: Kind = "fact") -> tuple[Fact, bool]:

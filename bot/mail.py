@@ -32,7 +32,7 @@ from memory.records import (
     UserSaid,
     Verdict,
 )
-from memory.steps import Approval
+from memory.state import Approval
 from memory.types import MessageId, Person
 
 CLOCKS_APART = timedelta(seconds=2).total_seconds()
@@ -125,7 +125,7 @@ class Mail:
         return ()
 
     async def _stop(self, log: ThreadLog, by: Person) -> Sequence[Record]:
-        if not log.state.turn.over:
+        if not log.state.turn.over or log.state.compaction is not None:
             return [Stopped(reason="cancelled", by=by)]
         await self.surface.whisper(log.key, by.id, say("whisper.nothing_to_stop", by.locale))
         return ()
@@ -137,6 +137,9 @@ class Mail:
             case "stop", True:
                 by, standing = await self.surface.person(gestured.author)
                 return await self._stop(log, by) if standing != "bot" else ()
+            case "compact", True:
+                by, standing = await self.surface.person(gestured.author)
+                return await self._compact(log, by, "") if standing != "bot" else ()
             case (("approve" | "refuse" | "grant"), True):
                 return await self._gesture_on_request(log, gestured)
             case (("approve" | "grant"), False):

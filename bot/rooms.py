@@ -39,6 +39,6 @@ class Rooms(Protocol):
         """The address of a message; empty if there is none."""
         ...
 
-    async def mark_kept(self, message: MessageId) -> None:
-        """Show on a message that it was remembered. Failures are only logged."""
+    async def mark_kept(self, message: MessageId, *, kept: bool = True) -> None:
+        """Show on a message that it is remembered, or not any more. Failures are only logged."""
         ...

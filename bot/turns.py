@@ -24,7 +24,8 @@ from bot.view import View
 from memory.inbox import Inbox, Said
 from memory.log import CorruptLog, Fenced, Logs, ThreadLog
 from memory.records import ApprovalAsked, ApprovalGiven, Briefed, Stopped, UserSaid
-from memory.steps import AskModel, Compact, Deliver, GiveUp, Refuse, Rest, RunCalls, ThreadState, Wait, next_step
+from memory.state import ThreadState
+from memory.steps import AskModel, Compact, Deliver, GiveUp, Refuse, Rest, RunCalls, Wait, next_step
 from memory.types import CallId, MessageId, ThreadKey, ToolCall, ToolResult
 from tools.base import Chat, ToolContext
 

@@ -30,7 +30,8 @@ from memory.records import (
     ToolEnded,
     UserSaid,
 )
-from memory.steps import Approval, Deliver
+from memory.state import Approval
+from memory.steps import Deliver
 from memory.types import MessageId, Person, ToolCall
 
 NOBODY = Person(id="", name="")

@@ -7,13 +7,9 @@ from __future__ import annotations
 
 import asyncio
 import sqlite3
-import threading
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
-from queue import SimpleQueue
 from typing import Any, TypeVar
 
 import sqlalchemy as sa
@@ -22,6 +18,7 @@ from sqlalchemy.dialects import sqlite
 from sqlalchemy.engine import URL, Connection, Engine, make_url
 
 from memory.failpoints import Reach, nothing
+from memory.lanes import WRITES, Job, Pool, SingleWriter
 
 Result = TypeVar("Result")
 
@@ -154,94 +151,8 @@ def insert_if_new(connection: Connection, table: sa.Table) -> sa.Insert:
     return postgresql.insert(table).on_conflict_do_nothing()
 
 
-_WRITES = {"bobbin_writes": True}
-
-
 class DatabaseError(Exception):
     """The database cannot be used; the message says what to do."""
-
-
-@dataclass(slots=True)
-class _Job:
-    work: Callable[[Connection], Any]
-    done: Callable[[Any, BaseException | None], None]
-
-
-class _SingleWriter:
-    """SQLite allows one writer: a thread of our own that commits whatever has queued up in one go.
-
-    Each job runs in a savepoint, so one that fails takes nothing of the others with it. Nobody is
-    told of success before the commit that holds it.
-    """
-
-    def __init__(self, engine: Engine) -> None:
-        self._engine = engine
-        self._queue: SimpleQueue[_Job | None] = SimpleQueue()
-        self._thread = threading.Thread(target=self._loop, name="bobbin-writer", daemon=True)
-        self._thread.start()
-
-    def submit(self, job: _Job) -> None:
-        self._queue.put(job)
-
-    def close(self) -> None:
-        self._queue.put(None)
-        self._thread.join()
-
-    def _loop(self) -> None:
-        # One connection for good: checking out costs as much as a row.
-        with self._engine.connect().execution_options(**_WRITES) as connection:
-            while (job := self._queue.get()) is not None:
-                batch = [job]
-                while len(batch) < 64 and not self._queue.empty():
-                    more = self._queue.get()
-                    if more is None:
-                        self._queue.put(None)
-                        break
-                    batch.append(more)
-                self._commit(connection, batch)
-
-    def _commit(self, connection: Connection, batch: list[_Job]) -> None:
-        try:
-            with connection.begin():
-                if len(batch) == 1:
-                    outcomes = [(batch[0], batch[0].work(connection), None)]
-                else:
-                    outcomes = [self._run(connection, job) for job in batch]
-        except BaseException as error:
-            outcomes = [(job, None, error) for job in batch]
-        for job, value, error in outcomes:
-            job.done(value, error)
-
-    @staticmethod
-    def _run(connection: Connection, job: _Job) -> tuple[_Job, Any, BaseException | None]:
-        try:
-            with connection.begin_nested():
-                return job, job.work(connection), None
-        except Exception as error:
-            return job, None, error
-
-
-class _Pool:
-    """PostgreSQL takes many writers: a transaction for each job, in a few threads."""
-
-    def __init__(self, engine: Engine, workers: int) -> None:
-        self._engine = engine
-        self._threads = ThreadPoolExecutor(workers, thread_name_prefix="bobbin-db")
-
-    def submit(self, job: _Job) -> None:
-        self._threads.submit(self._run, job)
-
-    def close(self) -> None:
-        self._threads.shutdown(wait=True)
-
-    def _run(self, job: _Job) -> None:
-        try:
-            with self._engine.begin() as connection:
-                value = job.work(connection)
-        except BaseException as error:
-            job.done(None, error)
-        else:
-            job.done(value, None)
 
 
 class Database:
@@ -264,8 +175,8 @@ class Database:
                 f"the database {shown} cannot be opened: {_first_line(error)}. "
                 "Check BOBBIN_DATABASE_URL (or BOBBIN_DATA_DIR), that the server runs, and that the place is writable."
             ) from error
-        self._reads = _Pool(self._engine, 2)
-        self._writes = _SingleWriter(self._engine) if self._engine.dialect.name == "sqlite" else _Pool(self._engine, 4)
+        self._reads = Pool(self._engine, 2)
+        self._writes = SingleWriter(self._engine) if self._engine.dialect.name == "sqlite" else Pool(self._engine, 4)
 
     @property
     def dialect(self) -> str:
@@ -293,7 +204,7 @@ class Database:
         except exc.DatabaseError as error:
             raise DatabaseError(f"the database cannot be written: {_first_line(error)}") from error
 
-    async def _through(self, lane: _SingleWriter | _Pool, work: Callable[[Connection], Result]) -> Result:
+    async def _through(self, lane: SingleWriter | Pool, work: Callable[[Connection], Result]) -> Result:
         loop = asyncio.get_running_loop()
         future: asyncio.Future[Result] = loop.create_future()
 
@@ -305,7 +216,7 @@ class Database:
             else:
                 future.set_exception(error)
 
-        lane.submit(_Job(work, lambda value, error: _tell(loop, settle, value, error)))
+        lane.submit(Job(work, lambda value, error: _tell(loop, settle, value, error)))
         try:
             return await asyncio.shield(future)
         except asyncio.CancelledError:
@@ -359,7 +270,7 @@ def _engine(parsed: URL) -> Engine:
     @event.listens_for(engine, "begin")
     def _begin(connection: Connection) -> None:
         # Taking the lock first lets a writer wait for another one, instead of failing in its middle.
-        writes = connection.get_execution_options().keys() & _WRITES.keys()
+        writes = connection.get_execution_options().keys() & WRITES.keys()
         connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
 
     return engine

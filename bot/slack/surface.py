@@ -229,7 +229,9 @@ class SlackSurface:
     # -- editing, marking, whispering ------------------------------------------------------------
 
     async def edit(self, message: MessageId, key: PostKey, body: Body) -> None:
-        await self.editor.now(message, lambda: self._edited(key, body))
+        # Behind a request there may be a change that was approved and waits for this; a card only ends.
+        priority = Priority.APPROVAL if isinstance(body, Request) else Priority.OTHER
+        await self.editor.now(message, lambda: self._edited(key, body), priority)
 
     def edit_soon(self, message: MessageId, key: PostKey, body: Body) -> None:
         self.editor.soon(message, lambda: self._edited(key, body))

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bot.budget import CLOSE_AT, WARN_AT, Limits, looping, next_midnight, reached, warning
-from memory.steps import Turn
+from memory.state import Turn
 from memory.types import Usage
 
 LIMITS = Limits(steps=3, calls=5, tokens=1_000, dollars=0.5, seconds=60)

@@ -157,14 +157,14 @@ async def test_words_of_others_leave_the_question_open(build: Build) -> None:
     assert await verdicts(world) == []
 
 
-async def test_who_contradicts_a_closed_request_is_told_so_and_who_agrees_only_for_a_click(build: Build) -> None:
+async def test_a_closed_request_tells_who_disagrees_with_what_was_decided(build: Build) -> None:
     world = await waiting_for_a_yes(build)
     request = world.surface.of("approval")[0].message
     await world.react(request, "refuse")
     await world.advance()
-    await world.react(request, "refuse")
     await world.react(request, "approve")
-    await world.react(request, "refuse", door="button")
+    await world.react(request, "approve", door="button")
+    await world.react(request, "refuse")
     await world.advance()
     assert ["closed" in text for _, text in world.surface.whispers] == [True, True]
 

@@ -180,6 +180,28 @@ async def test_one_no_ends_a_request_and_taking_an_older_yes_back_changes_nothin
     assert (world.ran, card(world)) == ([], "refused")
 
 
+async def test_the_first_no_of_several_approvers_is_enough(world: World) -> None:
+    with_rules(world, TWO_OF_THREE)
+    await world.ask(calls(write("a")))
+    await world.gesture("refuse", EVA)
+    await world.advance()
+    assert (world.ran, card(world), await outcomes(world)) == ([], "refused", ["not_run"])
+
+
+@pytest.mark.parametrize("first", ["refused", "expired", "superseded", "withdrawn"])
+async def test_in_the_log_too_the_first_verdict_counts(world: World, first: Any) -> None:
+    """Whatever is written later, by whichever process."""
+    await world.ask(calls(write("a")))
+    log = await world.log()
+    call = next(iter(log.state.open_calls.values()))
+    if first == "withdrawn":
+        await log.append(ApprovalGiven(call_id=call.id, digest=digest(call), verdict="approved", by=ANA))
+    for verdict in (first, "approved", "refused", "withdrawn"):
+        await log.append(ApprovalGiven(call_id=call.id, digest=digest(call), verdict=verdict, by=ANA))
+    await world.advance()
+    assert (world.ran, card(world)) == ([], first)
+
+
 async def test_a_yes_that_is_taken_back_no_longer_counts_towards_two(world: World) -> None:
     with_rules(world, TWO_OF_THREE)
     await world.ask(calls(write("a")))

@@ -11,7 +11,8 @@ import anthropic
 
 from bot.claude import Claude
 from bot.model import ModelError, ModelEvent, Request, TextGrew
-from memory.records import ModelSaid
+from memory.log import ThreadLog
+from memory.records import Cleared, Compacted, Framed, ModelSaid, Unbound
 from memory.types import Message, Opaque, Part, Text, Thinking, ToolCall, Usage
 from tests.doubles import Around, undisturbed
 from tests.laws.legality import broken_seals, drops_stale, flat, head, problems, seal, signatures
@@ -33,23 +34,26 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """A request as it went over the wire, and the epoch it belongs to."""
+    """A request as it went over the wire, and the epoch it belongs to.
+
+    ``aside``: not a step of the conversation, but a question about it (a summary).
+    """
 
     epoch: object
     body: Json
+    aside: bool
 
 
 @dataclass(slots=True)
 class Provider:
     """Checks every request, keeps it, and answers with thinking that is bound to all that stood before it.
 
-    ``epoch`` names the epoch of the moment, ``stripped`` says whether old thinking was given up for good.
+    ``log`` is the thread's log at the moment.
     The same request is always answered alike: a part is played on from where the conversation stands.
     """
 
     lines: list[Line | ModelError]
-    epoch: Callable[[], object]
-    stripped: Callable[[], bool]
+    log: Callable[[], ThreadLog]
     around: Around = undisturbed
     asked: list[Asked] = field(default_factory=list[Asked])
     _adapter: Claude = field(default_factory=lambda: Claude(_client(), "fallback"))
@@ -61,8 +65,10 @@ class Provider:
 
     async def stream(self, request: Request) -> AsyncGenerator[ModelEvent, None]:
         body = self._adapter._body(request, request.model)  # pyright: ignore[reportPrivateUsage] - what goes out
-        self._check(body)
-        self.asked.append(Asked(self.epoch(), body))
+        log = self.log()
+        self._check(body, stripped=any(isinstance(s.record, Unbound) and s.record.how == "strip" for s in log.records))
+        boundaries = [s.seq for s in log.records if isinstance(s.record, Framed | Unbound | Cleared | Compacted)]
+        self.asked.append(Asked(boundaries[-1:], body, aside=request.context != log.context))
         await self.around("before model")
         said = self._answer(body)
         if said.message.text:
@@ -74,7 +80,7 @@ class Provider:
         """The program began anew: what its adapter had converted is gone."""
         self._adapter._converted.clear()  # pyright: ignore[reportPrivateUsage] - keeping the tools saves much time
 
-    def _check(self, body: Json) -> None:
+    def _check(self, body: Json, *, stripped: bool) -> None:
         assert problems(body) == [], (problems(body), body["messages"])
         there = set(signatures(body))
         assert drops_stale(body) or broken_seals(body) == [], "thinking is bound to another conversation"
@@ -82,7 +88,7 @@ class Provider:
         self._gone |= set(self._thought.values()) - there
         last = body["messages"][-1]["content"]
         loop = {self._thought.get(block["tool_use_id"]) for block in last if block["type"] == "tool_result"} - {None}
-        assert self.stripped() or loop <= there, "the thinking of a tool loop has vanished from its middle"
+        assert stripped or loop <= there, "the thinking of a tool loop has vanished from its middle"
 
     def _answer(self, body: Json) -> ModelSaid:
         sign = seal(body)

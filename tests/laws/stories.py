@@ -193,7 +193,15 @@ def _compacted(log: ThreadLog, *, keep: bool) -> Sequence[Record]:
     keep_from = cuts[len(cuts) // 2] if keep and cuts else end
     state = log.state
     text = f"summary of what came before {keep_from}"
-    return [Compacted(text=text, keep_from=keep_from, calls_made=state.calls_made, frame=state.frame)]
+    return [
+        Compacted(
+            text=text,
+            keep_from=keep_from,
+            calls_made=state.calls_made,
+            frame=state.frame,
+            tainted=state.tainted,
+        )
+    ]
 
 
 async def tell(story: Story, folder: Path) -> World:

@@ -118,7 +118,13 @@ def cutting(at: int) -> Callable[[ThreadLog], Awaitable[None]]:
             await log.append(Cleared(placeholders={ended: "[set aside]"}))
         if at and answers == at + 1 and Compacted not in kinds:
             state = log.state
-            cut = Compacted(text="so far", keep_from=state.turn.seq, calls_made=state.calls_made, frame=state.frame)
+            cut = Compacted(
+                text="so far",
+                keep_from=state.turn.seq,
+                calls_made=state.calls_made,
+                frame=state.frame,
+                tainted=state.tainted,
+            )
             await log.append(cut)
 
     return before_ask
@@ -147,20 +153,13 @@ async def _tell(world: World, script: Script) -> list[str]:
     await check_at_rest(world)
     check_requests(world)
     check_writes(world)
-    await _read_all(world)
+    world.told = await world.everything()
     return points
 
 
-async def _read_all(world: World) -> None:
-    """Read the whole log, also from before its compaction."""
-    await world.database.write(lambda c: c.exec_driver_sql("UPDATE threads SET read_from = 1") and None)
-    world.logs.forget(world.log.key)
-    world.log = await world.logs.open(world.log.key)
-
-
-def story(log: ThreadLog) -> list[Record]:
+def story(log: Sequence[Stored]) -> list[Record]:
     """What happened, without what depends on where the process died: posts, begun calls, what was not kept."""
-    return [_plain(s) for s in log.records if not isinstance(s.record, Posted | ToolStarted) and _kept(s)]
+    return [_plain(s) for s in log if not isinstance(s.record, Posted | ToolStarted) and _kept(s)]
 
 
 def _kept(stored: Stored) -> bool:
@@ -187,10 +186,10 @@ def same(record: Record, other: Record) -> bool:
             return record == other
 
 
-def shown(log: ThreadLog) -> set[tuple[int, str]]:
+def shown(log: Sequence[Stored]) -> set[tuple[int, str]]:
     """What was noted as posted, by the place of what it shows in the story."""
-    places = [s.seq for s in log.records if not isinstance(s.record, Posted | ToolStarted) and _kept(s)]
-    return {(places.index(s.record.of), s.record.what) for s in log.records if isinstance(s.record, Posted)}
+    places = [s.seq for s in log if not isinstance(s.record, Posted | ToolStarted) and _kept(s)]
+    return {(places.index(s.record.of), s.record.what) for s in log if isinstance(s.record, Posted)}
 
 
 @pytest.mark.parametrize("name", SCRIPTS)
@@ -201,23 +200,23 @@ async def test_whenever_the_process_dies_the_story_ends_alike(name: str):
     for point in range(1, len(points) + 1):
         world, _ = await told(script, point)
         where = f"died at point {point}, {points[point - 1]}"
-        ours, theirs = story(world.log), story(reference.log)
+        ours, theirs = story(world.told), story(reference.told)
         assert len(ours) == len(theirs), where
         assert all(same(theirs[i], ours[i]) for i in range(len(ours))), where
-        assert shown(reference.log) <= shown(world.log), where
-        unsure = _unsure(world.log)
+        assert shown(reference.told) <= shown(world.told), where
+        unsure = _unsure(world.told)
         done = {one.call_id for one in world.ledger.done}
         assert {one.call_id for one in reference.ledger.done} <= done | unsure, f"a write was lost: {where}"
 
 
 async def test_the_stories_hold_what_they_are_meant_to_hold():
     worlds = [await told(script) for script in SCRIPTS.values()]
-    kinds = {record.kind for world, _ in worlds for record in story(world.log)}
+    kinds = {record.kind for world, _ in worlds for record in story(world.told)}
     assert {"briefed", "cleared", "compacted", "stopped", "approval_given", "framed"} <= kinds
     points = {point for _, points in worlds for point in points}
     assert {"after write", "before post answer", "after edit approval", "before post", "after tidy"} <= points
 
 
-def _unsure(log: ThreadLog) -> set[str]:
-    ended = [s.record for s in log.records if isinstance(s.record, ToolEnded)]
+def _unsure(log: Sequence[Stored]) -> set[str]:
+    ended = [s.record for s in log if isinstance(s.record, ToolEnded)]
     return {record.result.call_id for record in ended if record.outcome == "uncertain"}

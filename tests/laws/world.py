@@ -11,6 +11,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar
 
+import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
 from bot.agent import Agent, Patience, Scene
@@ -18,10 +19,10 @@ from bot.budget import Limits
 from bot.compactor import Compactor
 from bot.model import ModelError
 from bot.turns import Turns
-from memory.db import Database
+from memory.db import Database, records
 from memory.inbox import Deleted, Edited, Gesture, Gestured, Inbound, Inbox, Said
 from memory.log import Logs, ThreadLog
-from memory.records import Cleared, Compacted, Framed, Unbound
+from memory.records import Stored, load
 from memory.spend import Spend
 from memory.types import MessageId, ThreadKey
 from tests.doubles import Around, Clock, RecordingSurface
@@ -118,12 +119,14 @@ class World:
     turns: Turns = field(init=False)
     log: ThreadLog = field(init=False)
     until: float | None = None
+    told: list[Stored] = field(default_factory=list[Stored])
+    """The whole log at the end."""
     _events: int = 0
 
     async def __aenter__(self) -> World:
         self.surface = RecordingSurface(around=self.fate)
         self.ledger.around, self.ledger.log = self.fate, self._live_log
-        self.model = Provider(self.lines, self._epoch, self._stripped, self.fate)
+        self.model = Provider(self.lines, self._live_log, self.fate)
         await self.start()
         self.fate.passed.clear()  # counting begins with the story
         return self
@@ -183,6 +186,14 @@ class World:
                 return
         raise AssertionError("the thread never comes to rest")
 
+    async def everything(self) -> list[Stored]:
+        """The thread's whole log, also from before its compactions."""
+        columns = records.c
+        rows = await self.database.read(
+            lambda c: c.execute(sa.select(columns.seq, columns.at, columns.version, columns.body)).all()
+        )
+        return [Stored(row.seq, row.at, load(row.body, row.version)) for row in sorted(rows)]
+
     # -- what people do --------------------------------------------------------------------------
 
     async def put(self, inbound: Inbound, identity: str = "") -> None:
@@ -216,16 +227,6 @@ class World:
 
     def _live_log(self) -> ThreadLog:
         return self.logs._live[THREAD]  # pyright: ignore[reportPrivateUsage] - the one that is at work right now
-
-    def _epoch(self) -> object:
-        boundaries = [s.seq for s in self._live_log().records if isinstance(s.record, BOUNDARIES)]
-        return boundaries[-1] if boundaries else 0
-
-    def _stripped(self) -> bool:
-        return any(isinstance(s.record, Unbound) and s.record.how == "strip" for s in self._live_log().records)
-
-
-BOUNDARIES: tuple[type[Any], ...] = (Framed, Unbound, Cleared, Compacted)
 
 
 @cache

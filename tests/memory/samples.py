@@ -10,7 +10,10 @@ from memory.records import (
     Briefed,
     Cleared,
     Compacted,
+    CompactionAsked,
+    CompactionSkipped,
     Framed,
+    Granted,
     MessageDeleted,
     MessageEdited,
     ModelSaid,
@@ -27,6 +30,8 @@ from memory.records import (
     Verdict,
     digest,
 )
+from memory.state import ThreadState, fold
+from memory.steps import Step, next_step
 from memory.types import Message, MessageId, Opaque, Person, Text, Thinking, ToolCall, ToolResult, Usage
 from tests.doubles import ANA, BEN, call, says
 
@@ -57,14 +62,15 @@ def ended(of: ToolCall, text: str = "ok", **more: object) -> ToolEnded:
     return ToolEnded.model_validate({"result": ToolResult(call_id=of.id, text=text), **more})
 
 
-def asked(of: ToolCall, expires_at: float = 1e12) -> ApprovalAsked:
+def asked(of: ToolCall, expires_at: float = 1e12, needed: int = 1) -> ApprovalAsked:
+    approvers = (ANA.id, BEN.id)
     return ApprovalAsked(
-        call_id=of.id, digest=digest(of), requester=ANA, approvers=(ANA.id,), expires_at=expires_at
-    )  # fmt: skip
+        call_id=of.id, digest=digest(of), requester=ANA, approvers=approvers, expires_at=expires_at, needed=needed
+    )
 
 
-def given(of: ToolCall, verdict: Verdict = "approved", reason: str = "") -> ApprovalGiven:
-    return ApprovalGiven(call_id=of.id, digest=digest(of), verdict=verdict, by=ANA, reason=reason)
+def given(of: ToolCall, verdict: Verdict = "approved", reason: str = "", by: Person = ANA) -> ApprovalGiven:
+    return ApprovalGiven(call_id=of.id, digest=digest(of), verdict=verdict, by=by, reason=reason)
 
 
 def posted(of: int, what: PostKind, *, final: bool = False) -> Posted:
@@ -100,13 +106,29 @@ EVERY_KIND: tuple[Record, ...] = (
     ended(POST, "text", outcome="uncertain", handle="r1", warning="again", counted=False),
     asked(POST),
     given(POST, "refused", "not now"),
+    Granted(tool="post", resource={"channel": "C1", "more": [1, None]}, by=BEN, expires_at=1.5),
     Noted(reason="limit", text="the limit"),
     Framed(digest="f"),
     Unbound(how="strip"),
     Cleared(placeholders={"c1": "set aside"}),
     compacted(3),
+    CompactionSkipped(before=10, after=12, why="no"),
+    CompactionAsked(by=BEN, focus="numbers"),
     Stopped(reason="cancelled", by=BEN, detail="d"),
     MessageEdited(by=BEN, source=MessageId("m1"), text="other"),
     MessageDeleted(source=MessageId("m1")),
     posted(1, "card", final=True),
 )
+
+
+def state(*records: Record) -> ThreadState:
+    return fold(numbered(records))
+
+
+def step(*records: Record) -> Step:
+    return next_step(state(*records))
+
+
+ASKED = (said(), says("", POST), asked(POST), posted(3, "approval"))
+"""A write waits for its yes, and people have been shown the request."""
+DECIDED = (*ASKED, given(POST), posted(3, "approval", final=True))

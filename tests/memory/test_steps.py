@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Literal, cast
+from typing import Literal
 
 import pytest
 
 from memory.records import (
-    ApprovalGiven,
     Briefed,
     Cleared,
+    CompactionAsked,
+    CompactionSkipped,
     Framed,
     MessageDeleted,
     MessageEdited,
@@ -18,39 +19,25 @@ from memory.records import (
     Record,
     Stopped,
     StopReason,
-    Stored,
     Unbound,
-    Verdict,
 )
-from memory.steps import (
-    AskModel,
-    Deliver,
-    GiveUp,
-    Refuse,
-    Rest,
-    RunCalls,
-    Step,
-    ThreadState,
-    Wait,
-    fold,
-    next_step,
-)
+from memory.steps import AskModel, Compact, Deliver, GiveUp, Refuse, Rest, RunCalls, next_step
 from memory.types import MessageId, ToolResult, Usage
 from tests.doubles import ANA, BEN, call, says
-from tests.memory.samples import LOOK, POST, asked, compacted, ended, given, numbered, posted, said, started
-
-
-def state(*records: Record) -> ThreadState:
-    return fold(numbered(records))
-
-
-def step(*records: Record) -> Step:
-    return next_step(state(*records))
-
-
-ASKED = (said(), says("", POST), asked(POST), posted(3, "approval"))
-"""A write waits for its yes, and people have been shown the request."""
-DECIDED = (*ASKED, given(POST), posted(3, "approval", final=True))
+from tests.memory.samples import (
+    DECIDED,
+    LOOK,
+    POST,
+    asked,
+    compacted,
+    ended,
+    given,
+    posted,
+    said,
+    started,
+    state,
+    step,
+)
 
 
 def test_an_empty_thread_rests():
@@ -95,78 +82,25 @@ def test_words_come_before_cards_and_oldest_first():
     assert step(*log, posted(2, "answer"), posted(4, "notice")) == Deliver(1, "card")
 
 
-def test_a_request_is_shown_before_anything_waits_for_it():
-    assert step(*ASKED[:3]) == Deliver(3, "approval")
-    assert step(*ASKED) == Wait((asked(POST),))
-
-
-def test_a_wait_ends_with_the_first_expiry():
-    other = call("c9", "post", text="y")
-    waiting = step(
-        said(), says("", POST, other), asked(POST, 9.0), asked(other, 7.0), posted(3, "approval"), posted(4, "approval")
-    )
-    assert isinstance(waiting, Wait)
-    assert waiting.until == 7.0
-
-
 def test_reads_run_while_a_write_waits():
     log = (said(), says("", POST, LOOK), asked(POST), posted(3, "approval"))
     assert step(*log) == RunCalls((LOOK,), frozenset())
 
 
-def test_an_approved_call_runs_once_people_see_the_verdict():
-    assert step(*ASKED, given(POST)) == Deliver(3, "approval")
-    assert step(*DECIDED) == RunCalls((POST,), frozenset({POST.id}))
+def test_a_wish_for_a_compaction_comes_before_the_model_and_is_fulfilled_once():
+    log = (said(), CompactionAsked(by=ANA, focus="numbers"))
+    assert step(*log) == Compact("numbers")
+    assert step(*log, compacted(3)) == Deliver(3, "notice")
+    assert step(*log, compacted(3), posted(3, "notice")) == AskModel()
+    skipped = CompactionSkipped(before=1, after=2)
+    assert step(*log, skipped, posted(3, "notice")) == AskModel()
 
 
-@pytest.mark.parametrize("verdict", ["refused", "expired", "withdrawn", "superseded"])
-def test_a_call_without_a_yes_is_refused_with_the_reason(verdict: Verdict):
-    log = (*ASKED, given(POST, verdict, "too early"), posted(3, "approval", final=True))
-    assert step(*log) == Refuse(POST, "not_run", cast("Literal['refused']", verdict), "too early")
-
-
-@pytest.mark.parametrize("first", ["approved", "refused", "expired"])
-@pytest.mark.parametrize("second", ["approved", "refused", "expired", "superseded"])
-def test_the_first_verdict_wins(first: Verdict, second: Verdict):
-    shown = posted(3, "approval", final=True)
-    once = state(*ASKED, given(POST, first), shown)
-    twice = state(*ASKED, given(POST, first), shown, given(POST, second))
-    assert next_step(twice) == next_step(once)
-    assert twice.approvals[POST.id].given == given(POST, first)
-
-
-def test_a_verdict_on_other_bytes_counts_for_nothing():
-    other = given(POST).model_copy(update={"digest": "0" * 64})
-    assert step(*ASKED, other) == Wait((asked(POST),))
-    assert step(*ASKED, other, given(POST, "refused"), posted(3, "approval", final=True)) == Refuse(
-        POST, "not_run", "refused"
-    )
-
-
-@pytest.mark.parametrize(("at", "counts"), [(9.9, True), (10.0, True), (10.1, False)])
-def test_a_yes_counts_until_the_request_expires(at: float, counts: bool):
-    now = state(said(), says("", POST), asked(POST, 10.0), posted(3, "approval"))
-    now.take(Stored(5, at, given(POST)))
-    assert (now.approvals[POST.id].given is not None) is counts
-    assert isinstance(next_step(now), Deliver if counts else Wait)
-
-
-def test_a_verdict_on_a_call_that_nobody_asked_about_counts_for_nothing():
-    assert step(said(), says("", POST), given(POST)) == RunCalls((POST,), frozenset())
-
-
-def test_what_was_approved_must_be_what_runs():
-    """A request for other bytes under the same call id, with its own yes: the call must not run."""
-    other = call(POST.id, POST.name, text="something else")
-    log = (said(), says("", POST), asked(other), given(other), posted(3, "approval", final=True))
-    assert step(*log) == Refuse(POST, "not_run", "changed")
-
-
-def test_a_verdict_after_the_end_changes_nothing():
-    log = (*ASKED, ended(POST, outcome="not_run"))
-    late: ApprovalGiven = given(POST)
-    assert state(*log, late).approvals[POST.id].given is None
-    assert step(*log, late) == step(*log) == Deliver(3, "approval")
+def test_compactions_that_win_nothing_are_told_once_unless_somebody_asked():
+    skipped = CompactionSkipped(before=1, after=2)
+    assert step(said(), skipped) == AskModel()
+    assert step(said(), skipped, skipped) == Deliver(3, "notice")
+    assert step(said(), skipped, skipped, posted(3, "notice"), skipped) == AskModel()
 
 
 @pytest.mark.parametrize("reason", ["cancelled", "deleted", "error", "configuration", "budget"])
@@ -190,17 +124,6 @@ def test_words_after_a_stop_are_answered_and_still_nothing_old_runs():
 def test_a_stop_is_told_and_a_deletion_is_not():
     assert step(said(), Stopped(reason="cancelled")) == Deliver(2, "notice")
     assert step(said(), Stopped(reason="deleted"), posted(1, "card", final=True)) == Rest()
-
-
-def test_a_request_that_was_closed_by_a_stop_is_shown_closed_even_if_new_words_come_first():
-    """Its message and what it asked for stay known until people see that nobody need decide any more."""
-    log = [*ASKED, Stopped(reason="cancelled"), posted(5, "notice"), posted(1, "card", final=True)]
-    for words_first in (True, False):
-        words, end = said("next", source="m2"), ended(POST, outcome="not_run")
-        now = state(*log, *((words, end) if words_first else (end, words)))
-        assert next_step(now) == Deliver(3, "approval")
-        assert [approval.seq for approval in now.approvals.values()] == [3]
-        assert now.posted[3, "approval"] == posted(3, "approval").messages
 
 
 def test_words_that_arrive_in_a_turn_belong_to_it():
@@ -318,7 +241,6 @@ def test_words_of_others_are_read_once_before_the_model_is_asked():
         Framed(digest="f"),
         Unbound(how="drop"),
         Cleared(placeholders={}),
-        compacted(1),
         MessageEdited(by=ANA, source=MessageId("m1"), text="t"),
         MessageDeleted(source=MessageId("m1")),
     ],

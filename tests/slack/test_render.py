@@ -213,6 +213,12 @@ def test_slack_takes_every_request(
     check_limits(request_blocks(request(one, locale, given=given_now, ended=ended)))
 
 
+def test_slack_takes_a_request_with_very_many_arguments() -> None:
+    many = call(**{f"argument {number}": "&" * 3_000 for number in range(60)})
+    check_limits(request_blocks(request(many)))
+    assert long_arguments(call(**{str(number): "x" for number in range(6)}))
+
+
 SPOOFS = [
     "<!channel>",
     "<!here|here>",

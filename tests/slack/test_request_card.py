@@ -93,6 +93,17 @@ def drawn(mrkdwn: str) -> Drawn:
     return Drawn(code, rest)
 
 
+PLAIN = "x"
+
+
+def framed(shown: list[str]) -> str:
+    """Everything outside code, but for the digest, and for whether an argument stands beside or below its name."""
+    rest = "\n".join(drawn(text).rest for text in shown)
+    rest = re.sub(r"[0-9a-f]{12}", "", rest).replace("*  \0", "*\n\0")
+    hidden = "The arguments are long: this is the beginning, the whole is in the file below (sha256 ).\n"
+    return rest.replace(hidden, "")
+
+
 def plainly(shown: str) -> str:
     """What hides, and what would end a fence or notify, is spelled out on a card: the way back."""
     spelled = re.sub(r"\[U\+([0-9A-F]{4,6})\]", lambda match: chr(int(match[1], 16)), shown)
@@ -124,13 +135,13 @@ def shown_arguments(request: Request) -> dict[str, str]:
     """Argument -> what the card shows for it. Fails if a block holds anything else."""
     shown = dict[str, str]()
     for text in texts(request):
-        if "```" in text:
-            read = drawn(text)
-            name = re.fullmatch(r"\*(\w+)\*\n\0", read.rest)
-            assert name is not None, text
-            assert len(read.code) == 1, text
-            shown[name[1]] = read.code[0]
-    return shown
+        read = drawn(text)
+        names = re.fullmatch(r"(?:\*\w+\*(?:\n|  )\0\n?)+", read.rest)
+        if names is not None:
+            found = re.findall(r"\*(\w+)\*", read.rest)
+            assert len(found) == len(read.code), text
+            shown |= dict(zip(found, read.code, strict=True))
+    return dict(sorted(shown.items()))
 
 
 @pytest.mark.parametrize("spoof", SPOOFS)
@@ -149,21 +160,18 @@ def test_what_is_shown_is_what_runs(spoof: str, name: str) -> None:
 def test_an_argument_adds_no_block_no_line_and_no_markup(spoof: str, state: str) -> None:
     given = ApprovalGiven(call_id="c1", digest="", verdict="approved", by=ANA) if state == "approved" else None
     more: dict[str, Any] = {"given": given, "ended": state == "ended", "grant_minutes": 60, "votes": (ANA,)}
-    plain = texts(request_of(call_of(channel="x", text="x"), resource={"channel": "x"}, **more))
+    plain = texts(request_of(call_of(channel=PLAIN, text=PLAIN), resource={"channel": PLAIN}, **more))
     spoofed = texts(request_of(call_of(channel=spoof, text=spoof), resource={"channel": spoof}, **more))
-    # Everything outside code is the same, but for the digest.
-    frame = [re.sub(r"[0-9a-f]{12}", "", drawn(text).rest) for text in plain]
-    assert [re.sub(r"[0-9a-f]{12}", "", drawn(text).rest) for text in spoofed] == frame
+    assert framed(spoofed) == framed(plain)
     wire = "".join(spoofed)
     assert set(re.findall(r"<[^<>]*>", wire)) <= {"<@UANA>"}, "nobody else is addressed, and nothing is linked"
 
 
 @given(st.text(max_size=60), st.text(max_size=60))
 def test_any_text_is_shown_as_it_runs(channel: str, text: str) -> None:
-    frame = [re.sub(r"[0-9a-f]{12}", "", drawn(one).rest) for one in texts(request_of(call_of(channel="x", text="x")))]
     request = request_of(call_of(channel=channel, text=text))
     assert list(shown_arguments(request)) == ["channel", "text"]
-    assert [re.sub(r"[0-9a-f]{12}", "", drawn(one).rest) for one in texts(request)] == frame
+    assert framed(texts(request)) == framed(texts(request_of(call_of(channel=PLAIN, text=PLAIN))))
 
 
 @pytest.mark.parametrize(
@@ -207,7 +215,7 @@ def test_the_file_spells_out_what_hides(hidden: str) -> None:
 def test_many_arguments_are_in_the_file_as_well() -> None:
     call = call_of("unknown_tool", **{f"a{number}": "x" for number in range(7)})
     assert long_arguments(call)
-    assert len(shown_arguments(request_of(call))) == 5
+    assert list(shown_arguments(request_of(call))) == ["a0", "a1", "a2", "a3", "a4"]
     assert json_of(call) == {"tool": "unknown_tool", "arguments": call.arguments}
     assert not long_arguments(call_of())
 

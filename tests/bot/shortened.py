@@ -1,0 +1,70 @@
+"""A thread whose marks are low, a model that can summarize well or badly, and a look at what goes over the wire."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+import anthropic
+
+from bot.claude import Claude
+from bot.compactor import Compactor
+from bot.model import ModelError, Request
+from memory.compaction import Marks
+from memory.records import ModelSaid
+from memory.summary import HEADINGS
+from memory.types import Text, Usage
+from tests.bot.doubles import Line, World, says
+from tests.laws.legality import problems
+
+LONG = Usage(fresh=50_000, output=10)
+"""What the provider counts, so that the conversation is a long one."""
+GOOD = "\n".join(f"## {heading}\nkept" for heading in HEADINGS)
+OFF = Marks(clear_at=0, summarize_at=0)
+
+
+def last_text(request: Request) -> str:
+    part = request.context.messages[-1].parts[-1]
+    return part.text if isinstance(part, Text) else ""
+
+
+def wants_summary(request: Request) -> bool:
+    return "Summarize the conversation so far" in last_text(request)
+
+
+def player(answer: Line, summary: Line, *more: Line) -> Line:
+    """Says ``summary`` when one is asked for (then ``more``, the last again and again), else ``answer``."""
+    lines = [summary, *more]
+
+    def play(request: Request) -> ModelSaid:
+        line = answer
+        if wants_summary(request):
+            line = lines.pop(0) if len(lines) > 1 else lines[0]
+        if isinstance(line, ModelError):
+            raise line
+        return line if isinstance(line, ModelSaid) else line(request)
+
+    return play
+
+
+def marked(world: World, marks: Marks = OFF) -> World:
+    """Give the thread other marks; to be done again after a restart."""
+    world.turns.compactor = Compactor(world.turns.agent, marks)
+    return world
+
+
+def long_answer(text: str = "done") -> ModelSaid:
+    return says(text, usage=LONG)
+
+
+def wire(request: Request) -> dict[str, Any]:
+    """The body as it goes out, checked against the provider's rules."""
+    body = Claude(_client(), "model")._body(request, "model")  # pyright: ignore[reportPrivateUsage] - what goes out
+    assert problems(body) == [], problems(body)
+    return body
+
+
+@cache
+def _client() -> anthropic.AsyncAnthropic:
+    """Never called; making one takes long."""
+    return anthropic.AsyncAnthropic(api_key="none")

