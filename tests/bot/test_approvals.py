@@ -5,7 +5,7 @@ from __future__ import annotations
 import string
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from bot.approvals import Allowed, Decision, Refused, Rules, approvers, authorize, decision, is_stop, named
@@ -26,6 +26,8 @@ Some = st.lists(st.sampled_from(["U1", "U2", "S1"]), max_size=3)
 
 
 @given(st.sampled_from(STANDINGS), st.sampled_from(["U1", "U2", ""]), Some, st.booleans(), st.booleans())
+@example("member", "U1", ["U1"], False, False)
+@example("member", "U2", ["S1"], False, True)
 def test_only_a_member_who_is_named_may_decide(
     standing: Standing, person: str, people: list[str], requester: bool, in_group: bool
 ) -> None:
