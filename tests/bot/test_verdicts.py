@@ -373,7 +373,7 @@ async def test_a_grant_ends(world: World) -> None:
 
 
 async def test_a_grant_covers_nothing_once_strangers_were_read(world: World) -> None:
-    await granted(world, calls(("browse", {"word": "x"})), calls(write("b")))
+    await granted(world, calls(("browse", {"word": "x"})), calls(("look", {"word": "y"})), calls(write("b")))
     assert world.ran == ["write a"]
     asked = (await world.records(ApprovalAsked))[-1]
     assert asked.resource is None, "and no other one is offered"
