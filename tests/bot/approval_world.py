@@ -256,7 +256,7 @@ class World:
 
     async def advance(self) -> float | None:
         """Work until the thread parks; returns when to come back."""
-        return await asyncio.wait_for(self.turns.advance(self.thread, 0), 10)
+        return await asyncio.wait_for(self.turns.advance(self.thread, 0), 60)
 
     async def log(self) -> ThreadLog:
         return await self.turns.logs.open(self.thread)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import dataclass, field
 
 import pytest
 
-from bot.dispatcher import InProcessDispatcher
+from bot.dispatcher import LAST_WAIT, InProcessDispatcher
 from memory.types import ThreadKey
 
 A, B = ThreadKey("a"), ThreadKey("b")
@@ -150,3 +151,26 @@ async def test_a_stop_waits_then_cancels(work: Work) -> None:
     assert sorted(ended) == ["a", "b"]
     made.wake(A)
     assert made.busy == 0
+
+
+async def test_a_stop_does_not_wait_for_ever_for_a_change_that_is_seen_through() -> None:
+    """What is under way may take its whole time-out; a stop must end within ten seconds all the same."""
+    began, over = asyncio.Event(), asyncio.Event()
+
+    async def stubborn(thread: ThreadKey, failures: int) -> float | None:
+        began.set()
+        while not over.is_set():
+            try:
+                await over.wait()
+            except asyncio.CancelledError:
+                continue
+        return None
+
+    made = InProcessDispatcher(stubborn, lambda _: None, lambda: 0.0)
+    await made.start([ThreadKey("a")])
+    await began.wait()
+    before = time.monotonic()
+    await made.stop(0.05)
+    assert time.monotonic() - before < LAST_WAIT + 1
+    assert made.busy == 1
+    over.set()

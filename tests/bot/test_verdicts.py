@@ -15,6 +15,7 @@ from memory.records import (
     ApprovalAsked,
     ApprovalGiven,
     Granted,
+    Noted,
     Posted,
     Stopped,
     ToolEnded,
@@ -23,7 +24,7 @@ from memory.records import (
     digest,
 )
 from memory.types import MessageId, ThreadKey, ToolResult
-from tests.bot.approval_world import ANA, EVA, WEI, World, calls, write
+from tests.bot.approval_world import ANA, BOT, EVA, WEI, World, calls, write
 from tools.policy import Policy
 
 _THREADS = count(1)
@@ -113,7 +114,7 @@ async def test_the_first_verdict_counts_and_a_contrary_one_is_told_so(
     assert len(world.chat.whispers) == told + 1, "who presses a button is always answered"
 
 
-@pytest.mark.parametrize(("at", "counts"), [(-3.0, False), (-1.0, True), (0.0, True)])
+@pytest.mark.parametrize(("at", "counts"), [(-3.0, False), (-2.0, True), (0.0, True)])
 async def test_a_yes_that_was_written_before_the_question_is_none(world: World, at: float, counts: bool) -> None:
     await world.ask(calls(write("a")))
     await world.say("yes", at=world.now + at)
@@ -212,6 +213,52 @@ async def test_a_yes_that_is_taken_back_no_longer_counts_towards_two(world: Worl
     assert (world.ran, card(world)) == ([], "open")
 
 
+async def test_after_its_end_nothing_in_the_log_opens_a_request_again(world: World) -> None:
+    await world.ask(calls(write("a"), write("b")))
+    log = await world.log()
+    first, second = log.state.open_calls.values()
+    world.now += DAY + 1
+    await log.append(ApprovalGiven(call_id=first.id, digest=digest(first), verdict="approved", by=ANA))
+    await world.say("stop")
+    await world.advance()
+    await log.append(ApprovalGiven(call_id=second.id, digest=digest(second), verdict="approved", by=ANA))
+    await world.advance()
+    assert (world.ran, [card(world, number) for number in (0, 1)]) == ([], ["closed", "closed"])
+
+
+async def test_a_request_of_an_earlier_turn_answers_that_it_is_closed(world: World) -> None:
+    await world.ask(calls(write("a")))
+    await world.gesture("approve")
+    await world.advance()
+    await world.ask(words="thanks")
+    await world.gesture("refuse")
+    await world.advance()
+    assert [person for person, _ in world.chat.whispers] == [ANA.id]
+
+
+@pytest.mark.parametrize("gesture", ["approve", "refuse", "stop"])
+async def test_other_bots_get_no_private_words(world: World, gesture: Any) -> None:
+    await world.ask(calls(write("a")))
+    await world.gesture("approve")
+    await world.advance()
+    await world.gesture(gesture, BOT)
+    await world.gesture(gesture, BOT, door="button")
+    await world.advance()
+    assert (world.chat.whispers, await world.records(Stopped)) == ([], [])
+
+
+async def test_calls_of_a_message_that_was_cut_off_or_came_after_the_limit_are_not_asked_for(world: World) -> None:
+    cut = [calls(write("a")).model_copy(update={"stop": "length"}) for _ in range(2)]  # it is asked a second time
+    await world.ask(*cut)
+    assert (world.ran, world.chat.requests, await outcomes(world)) == ([], [], ["not_run"])
+    await world.ask(calls(write("b")))
+    await (await world.log()).append(Noted(reason="limit", text="enough"))
+    await world.gesture("approve")
+    await world.advance()
+    assert world.ran == []
+    assert card(world) in ("closed", "approved")
+
+
 # -- taking back -----------------------------------------------------------------------------------
 
 
@@ -225,6 +272,14 @@ async def test_in_the_undo_window_nothing_runs_and_a_yes_can_be_taken_back(world
     await world.advance()
     assert (world.ran, card(world), await outcomes(world)) == ([], "withdrawn", ["not_run"])
     assert "took the approval" in "".join(world.chat.words)
+
+
+async def test_a_no_needs_no_undo_window(world: World) -> None:
+    with_rules(world, UNDO)
+    await world.ask(calls(write("a")))
+    await world.gesture("refuse")
+    assert await world.advance() is None
+    assert [given.not_before for given in await world.records(ApprovalGiven)] == [0.0]
 
 
 async def test_after_the_undo_window_it_runs_over_a_restart(world: World) -> None:
@@ -318,7 +373,7 @@ async def test_a_grant_ends(world: World) -> None:
 
 
 async def test_a_grant_covers_nothing_once_strangers_were_read(world: World) -> None:
-    await granted(world, calls(("browse", {"word": "x"})), calls(write("b")))
+    await granted(world, calls(("browse", {"word": "x"})), calls(("look", {"word": "y"})), calls(write("b")))
     assert world.ran == ["write a"]
     asked = (await world.records(ApprovalAsked))[-1]
     assert asked.resource is None, "and no other one is offered"
