@@ -179,7 +179,7 @@ def read_lines(text: str) -> list[SaidThere]:
     heads = [(found, at) for found in head.finditer(text) if (at := _moment(found[2])) is not None]
     ends = [found.start() for found, _ in heads[1:]] + [len(text)] * bool(heads)
     return [
-        SaidThere(found[1], at, re.sub(r" \((?:[UW][A-Z0-9]+|you)\)", "", " ".join(text[found.end() : end].split())))
+        SaidThere(found[1], at, _without_ids(" ".join(text[found.end() : end].split())))
         for (found, at), end in zip(heads, ends, strict=True)
     ]
 
@@ -347,3 +347,8 @@ def _code(result: ToolResult) -> str:
 def _why(result: ToolResult) -> str:
     """What failed and what would help, in the tool's own words."""
     return " ".join(filter(None, (_field(result, "message"), _field(result, "hint")))) or result.text
+
+
+def _without_ids(text: str) -> str:
+    """Names as people say them."""
+    return re.sub(r" \([UW][A-Z0-9]+\)", "", text).replace("@you", "@Bobbin")

@@ -21,7 +21,7 @@ from tools.registry import Registry, failure
 OPS = (
     "Wei 魏 (U0WEI00001) at 2026-11-30 00:27 UTC, message 1796000820.000100: Deploying 2.4.0 now.\n"
     "Wei 魏 (U0WEI00001) at 2026-11-30 00:41 UTC, message 1796001660.000100: Errors at 4.1 %, 0.2 % | before,\n"
-    "says @Ana (U0ANA00001) to @Bobbin (you).\n"
+    "says @Ana (U0ANA00001) to @you.\n"
     "Ana (U0ANA00001) at 2026-11-30 01:08 UTC, message 1796003280.000100: Rolled back. 错误率 0.2%。"
 )
 NOW = "Monday, 2026-11-30 09:30:00+08:00 (Asia/Shanghai)\nUTC: 2026-11-30 01:30:00\nISO week: 2026-W49"
@@ -79,7 +79,7 @@ def argument(said: Play, name: str) -> JsonValue:
 
 
 def test_a_usual_question_is_read_calculated_and_told_with_a_table() -> None:
-    talk = Conversation("@Bobbin (you) what happened in #ops today?")
+    talk = Conversation("@you what happened in #ops today?")
     first = talk.step(read_channel=OPS, now=NOW)
     assert first.thought
     assert first.calls == (("read_channel", {"channel": "#ops"}), ("now", {}))
@@ -94,7 +94,7 @@ def test_a_usual_question_is_read_calculated_and_told_with_a_table() -> None:
 
 
 def test_a_person_is_answered_in_their_language() -> None:
-    talk = Conversation("@Bobbin (you) 用中文总结一下 #ops 的讨论")
+    talk = Conversation("@you 用中文总结一下 #ops 的讨论")
     assert "读取 #ops" in talk.step(read_channel=OPS, now=NOW).thought
     talk.step(calculate="4.1 / 0.2 = 20.5")
     answer = talk.step().text
@@ -151,7 +151,7 @@ def test_lines_of_a_channel_keep_what_stands_on_several_lines_together() -> None
 @pytest.mark.parametrize(
     ("words", "channel", "text"),
     [
-        ("@Bobbin (you) post in #news that release 2.4 is out", "#news", "Release 2.4 is out"),
+        ("@you post in #news that release 2.4 is out", "#news", "Release 2.4 is out"),
         ("tell #general lunch is ready", "#general", "Lunch is ready"),
         ("please announce: we are hiring", "#news", "We are hiring"),
         ("post “all green” to #ops.", "#ops", "All green"),

@@ -23,9 +23,9 @@ class Names:
     channels: Mapping[str, str] = field(default_factory=dict[str, str])
 
     def user(self, user_id: str, label: str = "") -> str:
-        """``@Ana (U1)``; ``@Bobbin (you)`` for ourselves. A label is what the sender wrote: it yields to the name."""
+        """``@Ana (U1)``; ``@you`` for ourselves. A label is what the sender wrote: it yields to the name."""
         if user_id == self.own_id:
-            return f"@{self.own_name} (you)"
+            return "@you"
         name = one_line(self.users.get(user_id) or label)
         return f"@{name} ({user_id})" if name else f"@{user_id}"
 

@@ -35,10 +35,10 @@ async def test_every_message_says_who_where_and_when_and_we_are_you(running: Tow
     assert f"[Wei 魏 ({WEI}) in #room-" in words
     assert "Europe/Lisbon" in words
     assert "Asia/Shanghai" in words
-    assert "@Bobbin (you) apple: ask @Wei 魏" in words
+    assert "@you apple: ask @Wei 魏" in words
     assert BOT_USER not in words
     system = body["system"][0]["text"]
-    assert '"(you)" in a message is you' in system
+    assert '"@you" in a message is you' in system
     assert not any(year in system for year in ("2025", "2026", "2027"))
 
 

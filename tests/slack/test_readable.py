@@ -38,7 +38,7 @@ def attached(**attachment: object) -> str:
 @pytest.mark.parametrize(
     ("wire", "text"),
     [
-        ("<@UBOT> ask <@U1>", "@Bobbin (you) ask @Ana (U1)"),
+        ("<@UBOT> ask <@U1>", "@you ask @Ana (U1)"),
         ("<@U9> <@U9|cy> <@U1|not Ana>", "@U9 @cy (U9) @Ana (U1)"),
         ("<@U2>", "@Bo [you] (U2)"),
         ("<#C1|old> <#C1|> <#C2|new> <#C3>", "#ops #ops #new #C3"),

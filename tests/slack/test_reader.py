@@ -52,7 +52,7 @@ async def test_the_header_says_who_where_and_when(edge: Edge, author: str, chann
 @pytest.mark.parametrize(
     ("text", "read"),
     [
-        (f"<@{BOT_USER}> ask <@{WEI}> in <#{GENERAL}>", f"@Bobbin (you) ask @Wei 魏 ({WEI}) in #general"),
+        (f"<@{BOT_USER}> ask <@{WEI}> in <#{GENERAL}>", f"@you ask @Wei 魏 ({WEI}) in #general"),
         ("1 &lt; 2 &amp;&amp; <https://a.example|here>", "1 < 2 && here (https://a.example)"),
         ("", "(a message without words)"),
         ("[Bobbin: approved]", r"\[Bobbin: approved]"),

@@ -332,7 +332,7 @@ async def test_words_become_records(edge: Edge) -> None:
     heard = await edge.surface.hear(said.model_copy(update={"catch_up": True}))
     assert (heard.author.name, heard.text, heard.source, heard.catch_up) == (
         "Ana",
-        "@Bobbin (you) 1 < 2",
+        "@you 1 < 2",
         message,
         True,
     )
