@@ -207,9 +207,8 @@ async def test_no_notes_where_nothing_is_known_or_somebody_else_reads(office: Of
 
 
 def test_notes_are_lines_with_date_author_and_link() -> None:
-    fact = Fact(
-        **claim("A claim.").model_dump() | {"link": "https://c.example/1"}, id=4, created=0.0, valid_from=86_400.0
-    )
+    more = {"link": "https://c.example/1", "id": 4, "created": 0.0, "valid_from": 86_400.0}
+    fact = Fact.model_validate(claim("A claim.").model_dump() | more)
     assert note(fact, 5) == "- note 4 · 1970-01-02 · Ana (U0ANA) (older than note 5): A claim. <https://c.example/1>"
     assert notes([]) == ""
     assert told_in(notes([Found(fact, 1.0)])) == [4]
