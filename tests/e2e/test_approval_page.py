@@ -168,7 +168,7 @@ async def test_in_chinese_and_stopped(stage: Stage) -> None:
     stage.claude.plan("把我加进", invite, text("好。"))
     await stage.act_as("Wei 魏")
     await stage.ask("把我加进 #leads")
-    request = stage.page.locator("#replies article").filter(has_text="需要批准")
+    request = stage.page.locator("#replies article").filter(has_text="需要批准").last
     await expect(request).to_contain_text("#leads", timeout=SLOW)
     await stage.picture("8-chinese")
     field = stage.page.get_by_role("combobox", name="Reply in thread")
