@@ -105,7 +105,7 @@ def _remark(text: str) -> Remark | None:
     head = r"\[(?P<who>.+?) \([UW]\w+\) .*, \w{3} \d{4}-\d\d-\d\d \d\d:\d\d (?P<zone>[^,\]]+), message [\d.]+\]\n"
     if (found := re.match(head, text)) is None:
         return None
-    words = re.sub(r"@[^@\n]*? \(you\)", "", text[found.end() :])
+    words = re.sub(r"(?<!\w)@you\b", "", text[found.end() :])
     return Remark(found["who"], found["zone"], words.strip())
 
 

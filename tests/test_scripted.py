@@ -223,7 +223,7 @@ def test_what_was_said_before_is_told_from_the_conversation() -> None:
     assert "Nothing was said" in Conversation("what did we say?").step().text
 
 
-@pytest.mark.parametrize("words", ["what is 17 * 23?", "17 * 23", "计算 17 * 23", "17 * 23 等于多少？"])
+@pytest.mark.parametrize("words", ["@you what is 17 * 23?", "17 * 23", "@you 计算 17 * 23", "17 * 23 等于多少？"])
 def test_a_sum_is_calculated(words: str) -> None:
     talk = Conversation(words)
     assert argument(talk.step(calculate="17 * 23 = 391"), "expression") == "17 * 23"

@@ -22,7 +22,11 @@ from bot.trial import BotProcess
 from tests.demo.test_browser import CHROMIUM
 from tests.fake_claude import FakeClaude, call, calls, fake_claude, text
 
-pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="module")]
+pytestmark = [
+    pytest.mark.browser,
+    pytest.mark.asyncio(loop_scope="module"),
+    pytest.mark.xdist_group("approval page"),
+]
 
 NEWS = "C0NEWS0001"
 ROOT = Path(__file__).parents[2]
@@ -36,9 +40,10 @@ class Stage:
     running: Running
     claude: FakeClaude
 
-    async def ask(self, words: str) -> None:
+    async def ask(self, words: str, as_: str = "Ana Ferreira") -> None:
         """A mention in #general, and its thread opened."""
         page = self.page
+        await self.act_as(as_)
         await page.get_by_role("button", name="general").first.click()
         field = page.get_by_role("combobox", name="Message")
         await field.fill(f"@Bobbin {words}")
@@ -108,7 +113,6 @@ async def stage(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Stage
 async def test_only_the_one_who_asked_decides_and_then_it_happens(stage: Stage) -> None:
     post = call("post_message", {"channel": "#news", "text": RELEASE})
     stage.claude.plan("tell everybody about 2.4", post, text("Done: it is in #news."))
-    await stage.act_as("Ana Ferreira")
     await stage.ask("tell everybody about 2.4 in #news")
     request = stage.request()
     await expect(request).to_contain_text("Release **2.4** is out", timeout=SLOW)
@@ -124,7 +128,7 @@ async def test_only_the_one_who_asked_decides_and_then_it_happens(stage: Stage) 
     await expect(stage.page.locator("#replies article").last).to_contain_text("Done: it is in #news.", timeout=SLOW)
     await expect(request).to_contain_text("Approved by @Ana")
     await expect(request.get_by_role("button", name="Refuse")).to_have_count(0)
-    assert len(stage.posted()) == 1
+    assert sum("faster search" in shown for shown in stage.posted()) == 1
     await stage.picture("3-done")
 
 
@@ -139,7 +143,7 @@ async def test_a_restart_while_it_waits_changes_nothing(stage: Stage) -> None:
     await stage.picture("4-restarted")
     await stage.react(request, "white_check_mark")
     await expect(stage.page.locator("#replies article").last).to_contain_text("It is posted.", timeout=SLOW)
-    assert len(stage.posted()) == 2
+    assert sum("closed on Friday" in shown for shown in stage.posted()) == 1
     await expect(stage.page.locator("#replies article").nth(1)).to_contain_text("✓ 1 step", timeout=SLOW)
     await stage.picture("5-approved-after-the-restart")
 
@@ -166,8 +170,7 @@ async def test_several_requests_one_of_them_long_are_decided_one_by_one(stage: S
 async def test_in_chinese_and_stopped(stage: Stage) -> None:
     invite = call("invite_to_channel", {"channel": "#leads", "user": "@Wei 魏"})
     stage.claude.plan("把我加进", invite, text("好。"))
-    await stage.act_as("Wei 魏")
-    await stage.ask("把我加进 #leads")
+    await stage.ask("把我加进 #leads", as_="Wei 魏")
     request = stage.page.locator("#replies article").filter(has_text="需要批准").last
     await expect(request).to_contain_text("#leads", timeout=SLOW)
     await stage.picture("8-chinese")

@@ -17,15 +17,19 @@ from playwright.async_api import Page, async_playwright, expect
 from tests.demo.test_browser import CHROMIUM
 from tests.e2e.visitor import demo
 
-pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="module")]
+pytestmark = [
+    pytest.mark.browser,
+    pytest.mark.asyncio(loop_scope="module"),
+    pytest.mark.xdist_group("demo page"),
+]
 
 SLOW = 60_000
 """Milliseconds for what the bot does; an answer takes it a few seconds."""
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
-async def page() -> AsyncIterator[Page]:
-    """The page, for a visitor who stays through all tests of this file. Fails if it reports an error."""
+async def visit() -> AsyncIterator[Page]:
+    """The page of one demo, for all tests of this file. Fails if it reports an error."""
     problems: list[str] = []
     async with demo() as running, async_playwright() as playwright:
         browser = await playwright.chromium.launch(executable_path="/usr/bin/chromium", args=CHROMIUM)
@@ -36,6 +40,16 @@ async def page() -> AsyncIterator[Page]:
         yield page
         await browser.close()
     assert problems == []
+
+
+@pytest_asyncio.fixture(loop_scope="module")
+async def page(visit: Page) -> Page:
+    """The page as Ana finds it when she comes: #general, and no thread open."""
+    await visit.goto(visit.url.split("#")[0])
+    await visit.get_by_role("radio", name="Ana Ferreira").click()
+    await visit.get_by_role("button", name="general").first.click()
+    await expect(visit.locator("#title")).to_have_text("# general")
+    return visit
 
 
 async def picture(page: Page, name: str) -> None:
@@ -50,7 +64,7 @@ async def say(page: Page, box: str, words: str) -> None:
     await expect(field).to_have_value("")
 
 
-async def test_a_mention_works_in_plain_sight_folds_and_is_answered(page: Page) -> None:
+async def test_a_mention_works_in_plain_sight_folds_is_answered_and_a_reply_goes_on(page: Page) -> None:
     await expect(page.locator("#notice")).to_contain_text("scripted model")
     await picture(page, "1-first-sight")
     await page.get_by_role("button", name="what happened in #ops today?").click()
@@ -68,9 +82,6 @@ async def test_a_mention_works_in_plain_sight_folds_and_is_answered(page: Page) 
     await expect(card).not_to_contain_text("Working")
     await page.mouse.move(0, 0)
     await picture(page, "3-answered")
-
-
-async def test_a_reply_in_the_thread_goes_on_without_a_mention(page: Page) -> None:
     await say(page, "Reply in thread", "what did I ask before?")
     answer = page.locator("#replies article").last
     await expect(answer).to_contain_text("Ana: what happened in #ops today?", timeout=SLOW)
@@ -79,7 +90,6 @@ async def test_a_reply_in_the_thread_goes_on_without_a_mention(page: Page) -> No
 
 
 async def test_another_person_is_answered_in_their_language(page: Page) -> None:
-    await page.get_by_role("button", name="Close thread").click()
     await page.get_by_role("radio", name="Wei 魏").click()
     await say(page, "Message", "@Bobbin 用中文总结一下 #ops 的讨论")
     root = page.locator("#list article").filter(has_text="用中文总结一下").last
@@ -94,9 +104,7 @@ async def test_another_person_is_answered_in_their_language(page: Page) -> None:
 
 
 async def test_a_post_waits_for_a_yes_of_the_one_who_asked(page: Page) -> None:
-    await page.get_by_role("button", name="Close thread").click()
     await page.locator(".try .icon").click()
-    await page.get_by_role("radio", name="Ana Ferreira").click()
     await say(page, "Message", "@Bobbin post in #news that release 2.4 is out")
     root = page.locator("#list article").filter(has_text="release 2.4 is out").last
     await root.locator("button.replies").click(timeout=SLOW)
@@ -136,16 +144,15 @@ async def test_a_request_in_chinese_can_be_refused_with_a_reason(page: Page) -> 
 
 
 async def test_a_restart_in_the_middle_is_seen_and_survived(page: Page) -> None:
-    await page.get_by_role("button", name="general").first.click()
     await say(page, "Message", "@Bobbin what is new in #general?")
     root = page.locator("#list article").filter(has_text="what is new in #general?").last
     await root.locator("button.replies").click(timeout=SLOW)
     card = page.locator("#replies article").nth(1)
-    await expect(card).to_contain_text("处理中", timeout=SLOW)
+    await expect(card).to_contain_text("Working", timeout=SLOW)
     await page.get_by_role("button", name="Restart the bot").click()
     await expect(page.locator("#state")).to_be_visible()
     await picture(page, "13-restarting")
     await expect(page.locator("#replies article").nth(2)).to_contain_text("#general holds", timeout=SLOW)
-    await expect(card).to_contain_text("✓ 3 步", timeout=SLOW)
+    await expect(card).to_contain_text("✓ 3 steps", timeout=SLOW)
     await expect(page.locator("#replies article")).to_have_count(3)
     await picture(page, "14-survived")
