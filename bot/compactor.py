@@ -8,17 +8,16 @@ model takes its place: nothing waits for ever, and nothing is tried again and ag
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Literal
 
 import structlog
 
 from bot.agent import Agent, Scene
 from bot.events import Recorded
 from bot.model import ModelError, TooLong
-from memory.compaction import Marks, plan_clearing, wants_summary, worth
+from memory.compaction import Marks, plan_clearing, stand_in, wants_summary, worth
 from memory.context import Context
 from memory.log import ThreadLog
-from memory.records import Compacted, CompactionSkipped, ModelSaid, Record, Stored
+from memory.records import Compacted, CompactionSkipped, How, ModelSaid, Record, Stored
 from memory.summary import (
     compose,
     deeds,
@@ -38,7 +37,6 @@ PART = 60_000
 RESULT = 1_000
 """Characters of each result in such a part."""
 ATTEMPTS = 2
-How = Literal["model", "parts", "fallback"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,17 +88,15 @@ class Compactor:
         if not (after < before.tokens if at_any_win else worth(before.tokens, after)):
             await self._append(log, scene, CompactionSkipped(before=before.tokens, after=after))
             return
-        compacted = Compacted(
-            text=text,
-            keep_from=log.state.last_seq + 1,
+        compacted = stand_in(
+            log.state,
+            text,
+            log.state.last_seq + 1,
             said=said,
             did=did,
             before=before.tokens,
             after=after,
             how=how,
-            tainted=log.state.tainted,
-            calls_made=log.state.calls_made,
-            frame=log.state.frame,
         )
         await self._append(log, scene, compacted)
 
