@@ -9,6 +9,7 @@ from contextlib import suppress
 import pytest
 from sqlalchemy.engine import Connection
 
+from bot import surface
 from bot.model import Busy, ModelError, Rejected, Request, StaleThinking, TooLong
 from memory.compaction import Marks
 from memory.db import Database
@@ -88,6 +89,23 @@ async def test_an_unchanged_thread_is_not_compacted_again(build: Build) -> None:
     assert len(model(world).asked) == 2
     assert len(world.surface.whispers) == 2
     assert len(notices(world)) == 1
+
+
+async def test_a_change_from_before_a_compaction_is_known_as_made_after_a_restart(build: Build) -> None:
+    change = calls(("write", {"word": "0"}))
+    world = marked(build(change, long_answer(), long_answer(), says(GOOD), calls(("write", {"word": "0"}))))
+    await say(world, WORDS)
+    await world.react(world.surface.of("approval")[0].message, "approve")
+    await world.advance()
+    await say(world, "and what else?")
+    await say(world, "compact")
+    world.restart()
+    marked(world)
+    await say(world, "once more")
+    asked = world.surface.of("approval")[-1].body
+    assert isinstance(asked, surface.Request)
+    assert asked.asked.again
+    assert world.bench.ran == ["write 0"]
 
 
 async def test_the_reaction_does_the_same(build: Build) -> None:
