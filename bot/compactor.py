@@ -13,9 +13,9 @@ import structlog
 
 from bot.agent import Agent, Scene
 from bot.events import Recorded
-from bot.model import ModelError, TooLong
+from bot.model import ModelError, StaleThinking, TooLong
 from memory.compaction import Marks, plan_clearing, stand_in, wants_summary, worth
-from memory.context import Context
+from memory.context import Context, unbind
 from memory.log import ThreadLog
 from memory.records import Compacted, CompactionSkipped, How, ModelSaid, Record, Stored
 from memory.summary import (
@@ -107,7 +107,7 @@ class Compactor:
         complaints, best = list[str](), ""
         try:
             for _ in range(ATTEMPTS):
-                said = await self._ask(log, scene, log.context, summary_request(focus, complaints))
+                said = await self._ask_about_all(log, scene, summary_request(focus, complaints))
                 complaints = problems(said, self.marks, count, before.factor)
                 if not complaints:
                     return said, "model"
@@ -133,6 +133,16 @@ class Compactor:
         if not problems(so_far, self.marks, count, before.factor):
             return so_far, "parts"
         return fallback_summary(_current(log), self.marks, count, before.factor, so_far), "parts"
+
+    async def _ask_about_all(self, log: ThreadLog, scene: Scene, request: str) -> str:
+        """``_ask``, and what to do when old thinking is refused, as in a turn."""
+        while True:
+            try:
+                return await self._ask(log, scene, log.context, request)
+            except StaleThinking:
+                if (record := unbind(log.context)) is None:
+                    raise
+                await self._append(log, scene, record)
 
     async def _ask(self, log: ThreadLog, scene: Scene, context: Context, request: str) -> str:
         """The request that the model has read already, with one more text behind it: most of it is in the cache."""

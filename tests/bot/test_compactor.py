@@ -13,7 +13,7 @@ from bot import surface
 from bot.model import Busy, ModelError, Rejected, Request, StaleThinking, TooLong
 from memory.compaction import Marks
 from memory.db import Database
-from memory.records import Cleared, Compacted, CompactionSkipped, ModelSaid, Stopped, UserSaid
+from memory.records import Cleared, Compacted, CompactionSkipped, ModelSaid, Stopped, Unbound, UserSaid
 from memory.types import Message, Text, Thinking, ToolResult, Usage
 from tests.bot.conftest import Build
 from tests.bot.doubles import THREAD, Line, Playback, World, calls, says
@@ -192,6 +192,21 @@ async def test_whatever_the_summarizer_does_the_thread_goes_on_with_a_text_that_
     assert record.after < 8_000
     assert len(notices(world)) == 1
     assert world.surface.words[-1] == "done"
+
+
+async def test_old_thinking_that_is_refused_is_dropped_first_then_left_out_and_the_summary_is_the_models(
+    build: Build,
+) -> None:
+    thought = Thinking(text="", opaque={"type": "thinking", "thinking": "", "signature": "s"})
+    answer = long_answer().model_copy(update={"message": Message(role="assistant", parts=(thought, Text(text="done")))})
+    world = marked(build(player(answer, StaleThinking("bound"), StaleThinking("bound"), says(GOOD)), repeat=True))
+    await say(world, WORDS)
+    await say(world, "compact")
+    assert [one.how for one in await world.records(Unbound)] == ["drop", "strip"]
+    assert [one.how for one in await world.records(Compacted)] == ["model"]
+    asked = [request.context for request in model(world).asked if wants_summary(request)]
+    assert [context.stale_thinking for context in asked] == [False, True, False]
+    assert not any(isinstance(part, Thinking) for message in asked[-1].messages for part in message.parts)
 
 
 async def test_what_a_bad_summary_said_is_not_thrown_away(build: Build) -> None:
