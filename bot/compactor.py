@@ -77,14 +77,14 @@ class Compactor:
             said,
             self.marks,
             count,
-            before.factor,
+            before.factors,
             did=did,
             answer=answer,
             loose=loose_identifiers(lines, *kept),
             owed=log.state.owed,
         )
         frame = [self.agent.system, self.agent.tools.description]
-        after = size([text, *frame], count, before.factor)
+        after = size([text, *frame], count, before.factors)
         if not (after < before.tokens if at_any_win else worth(before.tokens, after)):
             await self._append(log, scene, CompactionSkipped(before=before.tokens, after=after))
             return
@@ -108,7 +108,7 @@ class Compactor:
         try:
             for _ in range(ATTEMPTS):
                 said = await self._ask_about_all(log, scene, summary_request(focus, complaints))
-                complaints = problems(said, self.marks, count, before.factor)
+                complaints = problems(said, self.marks, count, before.factors)
                 if not complaints:
                     return said, "model"
                 best = best or said
@@ -116,7 +116,7 @@ class Compactor:
             return await self._in_parts(log, scene, focus, before, count)
         except ModelError as error:
             structlog.get_logger().warning("no summary", action="summary_failed", thread=log.key, why=str(error))
-        return fallback_summary(_current(log), self.marks, count, before.factor, best), "fallback"
+        return fallback_summary(_current(log), self.marks, count, before.factors, best), "fallback"
 
     async def _in_parts(
         self, log: ThreadLog, scene: Scene, focus: str, before: Estimate, count: Count
@@ -130,9 +130,9 @@ class Compactor:
                 so_far = await self._ask(log, scene, context, summary_request(focus)) or so_far
         except ModelError as error:
             structlog.get_logger().warning("no summary", action="summary_failed", thread=log.key, why=str(error))
-        if not problems(so_far, self.marks, count, before.factor):
+        if not problems(so_far, self.marks, count, before.factors):
             return so_far, "parts"
-        return fallback_summary(_current(log), self.marks, count, before.factor, so_far), "parts"
+        return fallback_summary(_current(log), self.marks, count, before.factors, so_far), "parts"
 
     async def _ask_about_all(self, log: ThreadLog, scene: Scene, request: str) -> str:
         """``_ask``, and what to do when old thinking is refused, as in a turn."""

@@ -52,7 +52,7 @@ def plan_clearing(log: Log, now: Estimate, marks: Marks, count: Count) -> Cleare
     for stored in log:
         match stored.record:
             case ToolEnded() as ended:
-                results.append((ended, size([ended.result.text], count, now.factor)))
+                results.append((ended, size([ended.result.text], count, now.factors)))
                 unread.add(ended.result.call_id)
             case ModelSaid(purpose="turn"):
                 unread.clear()
@@ -70,7 +70,7 @@ def plan_clearing(log: Log, now: Estimate, marks: Marks, count: Count) -> Cleare
         if kept <= marks.clear_to or call_id in unread:
             continue
         line = placeholder(ended, call)
-        saved = tokens - size([line], count, now.factor)
+        saved = tokens - size([line], count, now.factors)
         if saved > 0:
             placeholders[call_id] = line
             won += saved
