@@ -103,8 +103,8 @@ class Settings(BaseSettings):
     seconds: float = Field(default=900, ge=0)
     daily_dollars: float = Field(default=20.0, ge=0)
 
-    clear_at: int = Field(default=60_000, ge=0)
-    clear_to: int = Field(default=12_000, ge=0)
+    clear_at: int = Field(default=55_000, ge=0)
+    clear_to: int = Field(default=10_000, ge=0)
     clear_gain: int = Field(default=20_000, ge=0)
     summarize_at: int = Field(default=120_000, ge=0)
     summarize_hard: int = Field(default=160_000, ge=0)

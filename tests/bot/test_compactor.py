@@ -305,7 +305,7 @@ async def test_old_results_are_set_aside_in_the_middle_of_a_loop_and_the_thinkin
     aside = [part for part in results if part.call_id in gone]
     assert aside
     assert all(part.text == gone[part.call_id] for part in aside)
-    handles = [part.text.partition('handle="')[2].partition('"')[0] for part in aside]
+    handles = [part.text.removeprefix("[set aside: ").partition(":")[0] for part in aside]
     wholes = [await world.turns.logs.whole_result(THREAD, handle) for handle in handles]
     assert all(whole is not None and whole.startswith("look says") for whole in wholes)
     assert results[-1].text == "look says 4"

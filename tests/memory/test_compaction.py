@@ -79,7 +79,7 @@ def test_a_placeholder_says_what_it_was_and_how_to_read_it_and_is_always_the_sam
     first, second = plan(records), plan(loop(900, 400))
     assert first is not None
     assert first == second
-    assert first.placeholders["c1"] == ('[set aside: look w1, 1 lines, 900 bytes. read_result(handle="r1") shows it.]')
+    assert first.placeholders["c1"] == "[set aside: r1: look w1, 1 lines, 900 B]"
 
 
 # -- when a summary is due -------------------------------------------------------------------------
