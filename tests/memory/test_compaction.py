@@ -39,7 +39,7 @@ def test_the_oldest_results_are_set_aside_in_one_go_and_the_newest_kept() -> Non
 def test_nothing_happens_below_the_mark_or_for_little_or_when_it_is_switched_off() -> None:
     records = loop(400, 400, 200, 100)
     assert plan(records, Estimate(999, EXACT, 0)) is None
-    assert plan(loop(250, 250)) is None
+    assert plan(loop(230, 230)) is None
     assert plan(records, marks=Marks(clear_at=0)) is None
 
 
