@@ -41,6 +41,17 @@ COOL_DOWN = 1.2
 """How much the conversation must grow before it is tried again."""
 
 
+DOUBT = 0.25
+"""By how much the estimated part of a count may be wrong, before anything was learned."""
+
+
+def doubtful(now: Estimate, marks: Marks, *, mid_turn: bool) -> bool:
+    """Whether an exact count could decide otherwise than the estimate: then it is worth asking for one."""
+    summary = marks.summarize_at and (marks.summarize_hard if mid_turn else marks.summarize_at)
+    unsure = (now.tokens - now.known) * DOUBT
+    return any(mark and abs(now.tokens - mark) < unsure for mark in (marks.clear_at, summary))
+
+
 # -- clearing ------------------------------------------------------------------------------------
 
 

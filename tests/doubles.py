@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 
-from bot.model import ModelError, ModelEvent, Request, TextGrew
+from bot.model import Model, ModelError, ModelEvent, Request, TextGrew
 from bot.surface import Body, PostKey, Standing, SurfaceError
 from memory.inbox import Edited, Gesture, Said
 from memory.records import ModelSaid, PostKind, UserSaid
@@ -173,7 +173,7 @@ Answer = ModelSaid | ModelError
 
 
 @dataclass(slots=True)
-class ScriptedModel:
+class ScriptedModel(Model):
     """Plays its answers in order, keeps every request, and says ``done`` when the script is over.
 
     ``play`` replaces the script by a function of the request.

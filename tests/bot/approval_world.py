@@ -12,7 +12,7 @@ from typing import Any, Literal, TypeVar
 from bot.agent import Agent
 from bot.approvals import Rules
 from bot.compactor import Compactor
-from bot.model import ModelEvent, Request, TextGrew
+from bot.model import Model, ModelEvent, Request, TextGrew
 from bot.surface import Answer, Body, Notice, PostKey, Standing
 from bot.surface import Request as Asked
 from bot.turns import Turns
@@ -131,7 +131,7 @@ def write(word: str, place: str = "#news") -> tuple[str, dict[str, Any]]:
 
 
 @dataclass(slots=True)
-class Part:
+class Part(Model):
     """A model that says its lines one after the other, and "done" when it has none left."""
 
     lines: deque[ModelSaid] = field(default_factory=deque[ModelSaid])
@@ -229,7 +229,14 @@ class World:
         nothing: Any = None
         logs, inbox = Logs(self.database, lambda: self.now), Inbox(self.database, lambda: self.now)
         self.turns = Turns(
-            logs, inbox, self.chat, agent, Compactor(agent), nothing, self.grant_seconds, clock=lambda: self.now
+            logs,
+            inbox,
+            self.chat,
+            agent,
+            Compactor(agent),
+            nothing,
+            grant_seconds=self.grant_seconds,
+            clock=lambda: self.now,
         )
 
     async def put(self, inbound: Inbound) -> None:
