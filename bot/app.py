@@ -36,6 +36,7 @@ from bot.prompts import SYSTEM
 from bot.remembering import make_learner, make_memory
 from bot.secrets import Mask
 from bot.slack.chat import SlackChat
+from bot.slack.contexts import Contexts
 from bot.slack.directory import Directory
 from bot.slack.door import Door
 from bot.slack.editor import Editor
@@ -173,7 +174,9 @@ def build(settings: Settings, database: Database, client: AsyncWebClient, own: O
     )
     dispatcher = InProcessDispatcher(turns.advance, turns.interrupt, time.time)
     home = Home(keeper, gateway, people)
-    door = Door(inbox, logs, own, dispatcher.wake, settings.follow, frozenset(settings.shared_channels), home)
+    shared = frozenset(settings.shared_channels)
+    contexts = Contexts(logs, turns.channels, gateway, people)
+    door = Door(inbox, logs, own, dispatcher.wake, settings.follow, shared, home, contexts)
     return Parts(database, inbox, dispatcher, door, surface, client, Counters(), keeper.memory, learner)
 
 
