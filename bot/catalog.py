@@ -141,6 +141,11 @@ WORDS: dict[str, dict[Language, str]] = {
         "{number} 不存在，或不是你说的。如有错误，请在话题中说明正确内容。",
     ),
     "memory.slow": _both("That took too long just now. Please try again.", "刚才耗时过长，请重试。"),
+    "notice.unreadable": _both(
+        "⚠️ I can't go on in this thread: what I stored of it is damaged. Nothing was changed. "
+        "Please start a new thread, and tell the people who run me; the log names the record.",
+        "⚠️ 我无法在此话题中继续：已存储的记录损坏，未更改任何内容。请新建话题，并告知我的管理员；日志中有具体记录。",
+    ),
     "context.title": _both("*Conversations in this channel*, newest first", "*此频道中的对话*，最新的在前"),
     "context.nothing": _both("No conversation in this channel yet.", "此频道中还没有对话。"),
     "context.size": _both("{tokens} tokens", "{tokens} tokens"),
