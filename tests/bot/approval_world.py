@@ -12,6 +12,7 @@ from typing import Any, Literal, TypeVar
 from bot.agent import Agent
 from bot.approvals import Rules
 from bot.compactor import Compactor
+from bot.config import ApprovalRule
 from bot.model import ModelEvent, Request, TextGrew
 from bot.surface import Answer, Body, Notice, PostKey, Standing
 from bot.surface import Request as Asked
@@ -19,7 +20,7 @@ from bot.turns import Turns
 from memory.db import Database
 from memory.inbox import Deleted, Edited, Gesture, Gestured, Inbound, Inbox, Said
 from memory.log import Logs, ThreadLog
-from memory.records import ModelSaid, UserSaid
+from memory.records import ApprovalGiven, ModelSaid, ToolEnded, UserSaid
 from memory.spend import Spend
 from memory.types import Message, MessageId, Person, Text, ThreadKey, ToolCall, Usage, Value
 from tools.base import Arguments, Effect, Output, ToolContext, ToolError, tool
@@ -41,6 +42,9 @@ PEOPLE: dict[str, tuple[Person, Standing]] = {
     OFF.id: (OFF, "deactivated"),
 }
 """Anybody else is unknown."""
+DAY = 86_400.0
+TWO_OF_THREE = Rules({"write": ApprovalRule(approvers=(ANA.id, WEI.id, EVA.id), needed=2)})
+UNDO = Rules(undo=10.0)
 
 
 async def nothing(_: MessageId) -> None: ...
@@ -115,6 +119,11 @@ class Chat:
 
 Kind = TypeVar("Kind", bound=Value)
 _CALLS = count(1)
+_THREADS = count(1)
+
+
+def new_thread() -> ThreadKey:
+    return ThreadKey(f"T1:C1:{next(_THREADS)}.0")
 
 
 def says(text: str) -> ModelSaid:
@@ -232,6 +241,11 @@ class World:
             logs, inbox, self.chat, agent, Compactor(agent), nothing, self.grant_seconds, clock=lambda: self.now
         )
 
+    def follow(self, rules: Rules, policy: Policy | None = None) -> None:
+        """Begin again under other rules."""
+        self.rules, self.policy = rules, policy or self.policy
+        self.restart()
+
     async def put(self, inbound: Inbound) -> None:
         number = f"{self.thread}/{next(self._events)}"
         await self.turns.inbox.put(f"E{number}", f"I{number}", inbound)
@@ -263,6 +277,17 @@ class World:
 
     async def records(self, kind: type[Kind]) -> list[Kind]:
         return [stored.record for stored in (await self.log()).records if isinstance(stored.record, kind)]
+
+    async def verdicts(self) -> list[str]:
+        return [given.verdict for given in await self.records(ApprovalGiven)]
+
+    async def outcomes(self) -> list[str]:
+        return [ended.outcome for ended in await self.records(ToolEnded)]
+
+    def card(self, request: int = 0) -> str:
+        """How a request ended, as its card says."""
+        asked = self.chat.requests[request][1]
+        return asked.given.verdict if asked.given else "closed" if asked.ended else "open"
 
     @property
     def ran(self) -> list[str]:
