@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/ready
 
-.PHONY: bench-memory venv demo run doctor test check lint types imports dependencies coverage bench bench-context soak clean
+.PHONY: bench-memory venv demo run doctor test check lint types imports dependencies coverage bench bench-context soak mutation clean
 
 venv: $(READY)
 
@@ -52,6 +52,9 @@ bench-context: $(READY)
 
 soak: $(READY)
 	$(BIN)/python -m tests.soak.soak
+
+mutation: $(READY)
+	$(BIN)/python -m tests.mutation $(MODULES)
 
 bench-memory: $(READY)
 	$(BIN)/python -m bench.memory

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from bot.approvals import Allowed, Decision, Refused, Rules, approvers, authorize, decision, is_stop, named
+from bot.approvals import Allowed, Decision, Refused, Rules, approvers, authorize, decision, is_stop, named, too_few
 from bot.catalog import WORDS
 from bot.config import ApprovalRule
 from bot.surface import Standing
@@ -45,6 +45,15 @@ def test_nobody_named_means_the_requester_and_never_everyone(people: list[str], 
     rule = ApprovalRule(approvers=tuple(people), requester=requester or not people)
     wanted = ("U1",) if not people else tuple(one for one in people if requester or one != "U1")
     assert approvers(rule, "U1") == wanted
+
+
+@given(Some, st.integers(1, 3))
+@example(["S1"], 2)
+@example(["U1", "U1"], 2)
+def test_people_are_too_few_if_they_can_never_be_enough_and_a_group_may_hold_enough(
+    people: list[str], needed: int
+) -> None:
+    assert too_few(people, needed) == ("S1" not in people and len(set(people)) < needed)
 
 
 def test_a_tool_s_own_rule_comes_before_the_rule_for_all() -> None:
