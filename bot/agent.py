@@ -30,7 +30,7 @@ from bot.model import (
     TooLong,
 )
 from bot.prompts import NOTES
-from memory.context import Context
+from memory.context import Context, unbind
 from memory.failpoints import Reach, nothing
 from memory.log import ThreadLog, keep_whole
 from memory.records import (
@@ -42,13 +42,12 @@ from memory.records import (
     Stopped,
     ToolEnded,
     ToolStarted,
-    Unbound,
     digest,
 )
 from memory.spend import Spend
 from memory.state import ThreadState
 from memory.steps import GiveUp, Refuse, RunCalls, covered
-from memory.types import CallId, Opaque, Person, Thinking, ToolCall
+from memory.types import CallId, Opaque, Person, ToolCall
 from tools.base import Effect, ToolContext
 from tools.policy import Decision, Policy, decide
 from tools.registry import Ran, Registry, failure
@@ -127,7 +126,7 @@ class Agent:
         except TooLong:
             raise  # the one who called can shorten the conversation
         except StaleThinking as error:
-            await self._append(log, scene, _unbind(log, error))
+            await self._append(log, scene, unbind(log.context) or Stopped(reason="error", detail=str(error)))
         except Misconfigured as error:
             await self._append(log, scene, Stopped(reason="configuration", detail=str(error)))
         except ModelError as error:
@@ -346,11 +345,3 @@ def _made_since(state: ThreadState, call_id: CallId, name: str) -> bool:
     """Whether the same change was made after it was asked for here: the yes was to making it once."""
     approval = state.approval_of(call_id)
     return approval is not None and not approval.asked.again and name in state.writes
-
-
-def _unbind(log: ThreadLog, error: StaleThinking) -> Record:
-    """Old thinking was refused: have it dropped; if that was tried already, leave it all out."""
-    thinking = any(isinstance(part, Thinking) for message in log.context.messages for part in message.parts)
-    if not thinking:
-        return Stopped(reason="error", detail=str(error))
-    return Unbound(how="strip" if log.context.stale_thinking else "drop")

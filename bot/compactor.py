@@ -8,17 +8,16 @@ model takes its place: nothing waits for ever, and nothing is tried again and ag
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Literal
 
 import structlog
 
 from bot.agent import Agent, Scene
 from bot.events import Recorded
-from bot.model import ModelError, TooLong
-from memory.compaction import Marks, plan_clearing, wants_summary, worth
-from memory.context import Context
+from bot.model import ModelError, StaleThinking, TooLong
+from memory.compaction import Marks, plan_clearing, stand_in, wants_summary, worth
+from memory.context import Context, unbind
 from memory.log import ThreadLog
-from memory.records import Compacted, CompactionSkipped, ModelSaid, Record, Stored
+from memory.records import Compacted, CompactionSkipped, How, ModelSaid, Record, Stored
 from memory.summary import (
     compose,
     deeds,
@@ -38,7 +37,6 @@ PART = 60_000
 RESULT = 1_000
 """Characters of each result in such a part."""
 ATTEMPTS = 2
-How = Literal["model", "parts", "fallback"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,28 +77,26 @@ class Compactor:
             said,
             self.marks,
             count,
-            before.factor,
+            before.factors,
             did=did,
             answer=answer,
             loose=loose_identifiers(lines, *kept),
             owed=log.state.owed,
         )
         frame = [self.agent.system, self.agent.tools.description]
-        after = size([text, *frame], count, before.factor)
+        after = size([text, *frame], count, before.factors)
         if not (after < before.tokens if at_any_win else worth(before.tokens, after)):
             await self._append(log, scene, CompactionSkipped(before=before.tokens, after=after))
             return
-        compacted = Compacted(
-            text=text,
-            keep_from=log.state.last_seq + 1,
+        compacted = stand_in(
+            log.state,
+            text,
+            log.state.last_seq + 1,
             said=said,
             did=did,
             before=before.tokens,
             after=after,
             how=how,
-            tainted=log.state.tainted,
-            calls_made=log.state.calls_made,
-            frame=log.state.frame,
         )
         await self._append(log, scene, compacted)
 
@@ -111,8 +107,8 @@ class Compactor:
         complaints, best = list[str](), ""
         try:
             for _ in range(ATTEMPTS):
-                said = await self._ask(log, scene, log.context, summary_request(focus, complaints))
-                complaints = problems(said, self.marks, count, before.factor)
+                said = await self._ask_about_all(log, scene, summary_request(focus, complaints))
+                complaints = problems(said, self.marks, count, before.factors)
                 if not complaints:
                     return said, "model"
                 best = best or said
@@ -120,7 +116,7 @@ class Compactor:
             return await self._in_parts(log, scene, focus, before, count)
         except ModelError as error:
             structlog.get_logger().warning("no summary", action="summary_failed", thread=log.key, why=str(error))
-        return fallback_summary(_current(log), self.marks, count, before.factor, best), "fallback"
+        return fallback_summary(_current(log), self.marks, count, before.factors, best), "fallback"
 
     async def _in_parts(
         self, log: ThreadLog, scene: Scene, focus: str, before: Estimate, count: Count
@@ -134,9 +130,19 @@ class Compactor:
                 so_far = await self._ask(log, scene, context, summary_request(focus)) or so_far
         except ModelError as error:
             structlog.get_logger().warning("no summary", action="summary_failed", thread=log.key, why=str(error))
-        if not problems(so_far, self.marks, count, before.factor):
+        if not problems(so_far, self.marks, count, before.factors):
             return so_far, "parts"
-        return fallback_summary(_current(log), self.marks, count, before.factor, so_far), "parts"
+        return fallback_summary(_current(log), self.marks, count, before.factors, so_far), "parts"
+
+    async def _ask_about_all(self, log: ThreadLog, scene: Scene, request: str) -> str:
+        """``_ask``, and what to do when old thinking is refused, as in a turn."""
+        while True:
+            try:
+                return await self._ask(log, scene, log.context, request)
+            except StaleThinking:
+                if (record := unbind(log.context)) is None:
+                    raise
+                await self._append(log, scene, record)
 
     async def _ask(self, log: ThreadLog, scene: Scene, context: Context, request: str) -> str:
         """The request that the model has read already, with one more text behind it: most of it is in the cache."""

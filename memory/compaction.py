@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from memory.records import Cleared, Compacted, CompactionSkipped, Log, ModelSaid, ToolEnded
+from memory.records import Cleared, Compacted, CompactionSkipped, How, Log, ModelSaid, Quoted, ToolEnded
+from memory.state import ThreadState
 from memory.tokens import Count, Estimate, size
 from memory.types import CallId, ToolCall
 
@@ -51,7 +52,7 @@ def plan_clearing(log: Log, now: Estimate, marks: Marks, count: Count) -> Cleare
     for stored in log:
         match stored.record:
             case ToolEnded() as ended:
-                results.append((ended, size([ended.result.text], count, now.factor)))
+                results.append((ended, size([ended.result.text], count, now.factors)))
                 unread.add(ended.result.call_id)
             case ModelSaid(purpose="turn"):
                 unread.clear()
@@ -69,7 +70,7 @@ def plan_clearing(log: Log, now: Estimate, marks: Marks, count: Count) -> Cleare
         if kept <= marks.clear_to or call_id in unread:
             continue
         line = placeholder(ended, call)
-        saved = tokens - size([line], count, now.factor)
+        saved = tokens - size([line], count, now.factors)
         if saved > 0:
             placeholders[call_id] = line
             won += saved
@@ -106,6 +107,35 @@ def wants_summary(log: Log, now: Estimate, marks: Marks, *, mid_turn: bool) -> b
     if now.tokens <= left * COOL_DOWN:
         return False
     return len(poor) < 2 or now.tokens > poor[-1].before * COOL_DOWN
+
+
+def stand_in(
+    state: ThreadState,
+    text: str,
+    keep_from: int,
+    *,
+    said: tuple[Quoted, ...] = (),
+    did: tuple[str, ...] = (),
+    before: int = 0,
+    after: int = 0,
+    how: How = "model",
+) -> Compacted:
+    """The record that puts ``text`` in the place of all before ``keep_from``, with what stays true of the thread."""
+    return Compacted(
+        text=text,
+        keep_from=keep_from,
+        said=said,
+        did=did,
+        before=before,
+        after=after,
+        how=how,
+        tainted=state.tainted,
+        speakers=tuple(sorted(state.speakers)),
+        grants=tuple(state.grants),
+        writes=dict(state.writes),
+        calls_made=state.calls_made,
+        frame=state.frame,
+    )
 
 
 def worth(before: int, after: int) -> bool:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 from datetime import timedelta
 
+import pytest
 import structlog
 from hypothesis import HealthCheck, Phase, settings
 
@@ -28,3 +29,10 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
 
 # Without colours and without the local variables of every frame, which take longer than the tests.
 structlog.configure(processors=[structlog.processors.format_exc_info, structlog.processors.KeyValueRenderer()])
+
+SLOW = ("tests/soak/", "tests/e2e/", "tests/acceptance/")
+"""Tests that start processes: first, so that a run on several cores does not end with one of them alone."""
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    items.sort(key=lambda item: next((n for n, folder in enumerate(SLOW) if item.nodeid.startswith(folder)), len(SLOW)))

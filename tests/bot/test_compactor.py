@@ -9,10 +9,11 @@ from contextlib import suppress
 import pytest
 from sqlalchemy.engine import Connection
 
+from bot import surface
 from bot.model import Busy, ModelError, Rejected, Request, StaleThinking, TooLong
 from memory.compaction import Marks
 from memory.db import Database
-from memory.records import Cleared, Compacted, CompactionSkipped, ModelSaid, Stopped, UserSaid
+from memory.records import Cleared, Compacted, CompactionSkipped, ModelSaid, Stopped, Unbound, UserSaid
 from memory.types import Message, Text, Thinking, ToolResult, Usage
 from tests.bot.conftest import Build
 from tests.bot.doubles import THREAD, Line, Playback, World, calls, says
@@ -88,6 +89,23 @@ async def test_an_unchanged_thread_is_not_compacted_again(build: Build) -> None:
     assert len(model(world).asked) == 2
     assert len(world.surface.whispers) == 2
     assert len(notices(world)) == 1
+
+
+async def test_a_change_from_before_a_compaction_is_known_as_made_after_a_restart(build: Build) -> None:
+    change = calls(("write", {"word": "0"}))
+    world = marked(build(change, long_answer(), long_answer(), says(GOOD), calls(("write", {"word": "0"}))))
+    await say(world, WORDS)
+    await world.react(world.surface.of("approval")[0].message, "approve")
+    await world.advance()
+    await say(world, "and what else?")
+    await say(world, "compact")
+    world.restart()
+    marked(world)
+    await say(world, "once more")
+    asked = world.surface.of("approval")[-1].body
+    assert isinstance(asked, surface.Request)
+    assert asked.asked.again
+    assert world.bench.ran == ["write 0"]
 
 
 async def test_the_reaction_does_the_same(build: Build) -> None:
@@ -174,6 +192,21 @@ async def test_whatever_the_summarizer_does_the_thread_goes_on_with_a_text_that_
     assert record.after < 8_000
     assert len(notices(world)) == 1
     assert world.surface.words[-1] == "done"
+
+
+async def test_old_thinking_that_is_refused_is_dropped_first_then_left_out_and_the_summary_is_the_models(
+    build: Build,
+) -> None:
+    thought = Thinking(text="", opaque={"type": "thinking", "thinking": "", "signature": "s"})
+    answer = long_answer().model_copy(update={"message": Message(role="assistant", parts=(thought, Text(text="done")))})
+    world = marked(build(player(answer, StaleThinking("bound"), StaleThinking("bound"), says(GOOD)), repeat=True))
+    await say(world, WORDS)
+    await say(world, "compact")
+    assert [one.how for one in await world.records(Unbound)] == ["drop", "strip"]
+    assert [one.how for one in await world.records(Compacted)] == ["model"]
+    asked = [request.context for request in model(world).asked if wants_summary(request)]
+    assert [context.stale_thinking for context in asked] == [False, True, False]
+    assert not any(isinstance(part, Thinking) for message in asked[-1].messages for part in message.parts)
 
 
 async def test_what_a_bad_summary_said_is_not_thrown_away(build: Build) -> None:
