@@ -203,7 +203,7 @@ def _constant(value: object) -> Iterator[ast.Constant]:
         case int() | float():
             yield ast.Constant(value + 1)
         case str():
-            yield ast.Constant("" if value else "x")
+            yield ast.Constant(f"{value}x")
         case _:
             pass
 
