@@ -8,7 +8,8 @@ import pytest
 
 from memory.db import Database
 from tests.bot import approval_world
-from tests.bot.doubles import Bench, Line, Recorder, World, open_database, playback
+from tests.bot.doubles import PEOPLE, Bench, Line, World, open_database, playback
+from tests.doubles import RecordingSurface
 from tests.fake_claude import FakeClaude, fake_claude
 
 Build = Callable[..., World]
@@ -33,7 +34,7 @@ def build(database: Database) -> Build:
 
     def make(*lines: Line, repeat: bool = False, **options: Any) -> World:
         model = playback(*lines, repeat=repeat)
-        return World(database, Recorder(), Bench(), model, options=options)
+        return World(database, RecordingSurface(dict(PEOPLE)), Bench(), model, options=options)
 
     return make
 

@@ -15,7 +15,6 @@ from memory.records import (
     UserSaid,
     digest,
 )
-from memory.types import MessageId
 from tests.bot.approval_world import ANA, BOT, DAY, EVA, TWO_OF_THREE, WEI, World, calls, write
 
 # -- time ------------------------------------------------------------------------------------------
@@ -98,10 +97,12 @@ async def test_a_yes_that_came_before_the_request_was_shown_is_none(world: World
 async def test_the_emojis_are_offered_only_once_the_log_knows_the_message(world: World) -> None:
     known = list[bool]()
 
-    async def look(message: MessageId) -> None:
-        known.append(any(message in posted.messages for posted in await world.records(Posted)))
+    async def look(point: str) -> None:
+        if point == "before offer":
+            (message, _), *_ = world.chat.requests
+            known.append(any(message in posted.messages for posted in await world.records(Posted)))
 
-    world.chat.on_offer = look
+    world.chat.around = look
     await world.ask(calls(write("a")))
     assert known == [True]
 

@@ -149,4 +149,4 @@ async def test_a_yes_that_comes_too_late_runs_nothing():
             assert world.ledger.done == []
             verdicts = [s.record.verdict for s in world.log.records if isinstance(s.record, ApprovalGiven)]
             assert verdicts[-1] == "expired"
-            assert len(world.surface.of_kind("answer")) == 1
+            assert len(world.surface.of("answer")) == 1
