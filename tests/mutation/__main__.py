@@ -20,7 +20,7 @@ ROOT = Path(__file__).parents[2]
 APPROVALS = tuple(
     f"tests/bot/test_{name}.py" for name in ("approvals", "authorize", "verdicts", "standing", "meanwhile", "ledger")
 )
-STEPS = ("tests/memory/test_steps.py", "tests/memory/test_decisions.py")
+STEPS = ("tests/memory/test_steps.py", "tests/memory/test_decisions.py", "tests/memory/test_state.py")
 LAWS = ("tests/bot/test_approval_law.py", "tests/laws/test_approval.py")
 
 
