@@ -37,7 +37,10 @@ TARGETS = (
     Target("bot/approvals.py", APPROVALS),
     Target("memory/steps.py", (*STEPS, *APPROVALS, *LAWS)),
     Target("memory/state.py", (*STEPS, *APPROVALS, *LAWS)),
-    Target("memory/compaction.py", ("tests/memory/test_compaction.py", "tests/laws/test_compaction.py")),
+    Target(
+        "memory/compaction.py",
+        ("tests/memory/test_compaction.py", "tests/memory/test_clearing.py", "tests/laws/test_compaction.py"),
+    ),
     Target("memory/context.py", ("tests/memory/test_context.py", "tests/laws/test_stories.py")),
 )
 
