@@ -117,6 +117,6 @@ def test_the_newest_summary_counts_and_is_none_that_won_nothing() -> None:
 
 def test_it_waits_until_the_conversation_has_grown_by_more_than_a_fifth() -> None:
     left = compacted(1).model_copy(update={"before": 9_000, "after": 1_000})
-    poor = CompactionSkipped(before=1_000, after=1_000)
-    for past in ((left,), (poor, poor)):
+    poor, poorer = (CompactionSkipped(before=before, after=before) for before in (1_000, 2_000))
+    for past in ((left,), (poor, poor), (poorer, poorer, poor)):
         assert [wants(tokens, *past) for tokens in (1_200, 1_201)] == [False, True]

@@ -17,11 +17,15 @@ from tests.mutation.mutants import Mutant, mutants
 from tests.mutation.trial import Verdict, prepare
 
 ROOT = Path(__file__).parents[2]
-APPROVALS = tuple(
-    f"tests/bot/test_{name}.py" for name in ("approvals", "authorize", "verdicts", "standing", "meanwhile", "ledger")
-)
-STEPS = ("tests/memory/test_steps.py", "tests/memory/test_decisions.py", "tests/memory/test_state.py")
-LAWS = ("tests/bot/test_approval_law.py", "tests/laws/test_approval.py")
+
+
+def tests(folder: str, *names: str) -> tuple[str, ...]:
+    return tuple(f"tests/{folder}/test_{name}.py" for name in names)
+
+
+APPROVALS = tests("bot", "approvals", "authorize", "verdicts", "standing", "meanwhile", "ledger")
+STEPS = tests("memory", "steps", "decisions", "state")
+LAWS = (*tests("bot", "approval_law"), *tests("laws", "approval"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,15 +37,12 @@ class Target:
 
 
 TARGETS = (
-    Target("tools/policy.py", ("tests/bot/test_policy_table.py",)),
+    Target("tools/policy.py", tests("bot", "policy_table")),
     Target("bot/approvals.py", APPROVALS),
     Target("memory/steps.py", (*STEPS, *APPROVALS, *LAWS)),
     Target("memory/state.py", (*STEPS, *APPROVALS, *LAWS)),
-    Target(
-        "memory/compaction.py",
-        ("tests/memory/test_compaction.py", "tests/memory/test_clearing.py", "tests/laws/test_compaction.py"),
-    ),
-    Target("memory/context.py", ("tests/memory/test_context.py", "tests/laws/test_stories.py")),
+    Target("memory/compaction.py", (*tests("memory", "compaction", "clearing"), *tests("laws", "compaction"))),
+    Target("memory/context.py", (*tests("memory", "context", "reading"), *tests("laws", "stories"))),
 )
 
 

@@ -48,7 +48,6 @@ class Bench:
         file = self.tree / self.module
         whole = file.read_text(encoding="utf-8")
         file.write_text(source, encoding="utf-8")
-        _forget_compiled(file)
         try:
             status = _in_a_child(self, self.limit, keep=False)
         finally:
@@ -74,12 +73,6 @@ def prepare(root: Path, folder: Path, module: str, tests: Sequence[str]) -> Benc
 def _check(status: int, tree: Path) -> None:
     if status != 0:
         raise UnmeasurableError((tree / "output").read_text(encoding="utf-8", errors="replace")[-4_000:])
-
-
-def _forget_compiled(file: Path) -> None:
-    """Compiled code is known by second and size, and a mutant may have those of the one before it."""
-    for compiled in (file.parent / "__pycache__").glob(f"{file.stem}.*"):
-        compiled.unlink()
 
 
 def _import_what_is_not_ours(names: Sequence[str]) -> None:
@@ -117,11 +110,11 @@ def _tests(bench: Bench, *, keep: bool) -> int:
         del sys.modules[name]
     here = {"", str(Path.cwd())}
     sys.path[:] = [str(bench.tree), *(path for path in sys.path if path not in here)]
-    sys.dont_write_bytecode = not keep
+    sys.dont_write_bytecode = not keep  # two mutants of one size and second would be taken for each other
     os.chdir(bench.tree)
     importlib.invalidate_caches()
     status = pytest.main([*QUIET, f"--basetemp={bench.tree.parent / 'scratch'}", *bench.tests])
-    if keep:
+    if keep:  # not what begins with "_": asyncio, for one, comes up wrong if its inner module is imported before it
         modules = sorted(name for name in sys.modules if name.partition(".")[0] not in OURS and name[0] != "_")
         (bench.tree / "imported").write_text("\n".join(modules), encoding="utf-8")
         tested = sys.modules.get(bench.module.removesuffix(".py").replace("/", "."))
