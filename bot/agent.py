@@ -15,7 +15,8 @@ from datetime import UTC, datetime
 from typing import Literal
 
 from bot.approvals import Rules, approvers, too_few
-from bot.budget import Limits, looping, next_midnight, reached, warning
+from bot.budget import Limits, Patience, looping, next_midnight, reached, warning
+from bot.channel import Channel
 from bot.events import AgentEvent, Asking, CallFinished, CallStarted, Recorded, Thought, Waiting, Wrote
 from bot.model import (
     Busy,
@@ -58,21 +59,6 @@ Allowance = Literal["approval", "grant", "policy"]
 
 
 @dataclass(frozen=True, slots=True)
-class Patience:
-    """How long a turn waits for a busy model: ``attempts`` in all, each wait at most ``longest`` seconds."""
-
-    attempts: int = 8
-    first: float = 1.0
-    longest: float = 60.0
-
-    def wait(self, attempt: int, retry_after: float | None) -> float | None:
-        """Seconds before the next attempt after ``attempt`` failed ones; None when it is time to give up."""
-        if attempt >= self.attempts:
-            return None
-        return min(self.longest, retry_after if retry_after is not None else self.first * 2 ** (attempt - 1))
-
-
-@dataclass(frozen=True, slots=True)
 class Scene:
     """What surrounds one turn: who is told of its progress, and what its tools may use."""
 
@@ -80,6 +66,7 @@ class Scene:
     tool_context: Callable[[CallId], ToolContext]
     place: str
     """Where the conversation is, as settings name it."""
+    channel: Channel = field(default_factory=Channel)
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,7 +109,7 @@ class Agent:
         if log.state.frame != self.frame:
             await self._append(log, scene, Framed(digest=self.frame))
         try:
-            said = await self.question(log, scene, log.context)
+            said = await self.question(log, scene, self.request(log, scene, log.context))
         except TooLong:
             raise  # the one who called can shorten the conversation
         except StaleThinking as error:
@@ -146,11 +133,15 @@ class Agent:
         cap = self.limits.daily_dollars
         return bool(cap) and await self.spend.today(now, requester.id, fresh=fresh) >= cap
 
+    def request(self, log: ThreadLog, scene: Scene, context: Context) -> Request:
+        return Request(
+            log.key, self.system, self.tools, context, self.model_name, self.max_output, scene.channel.cached
+        )
+
     async def question(
-        self, log: ThreadLog, scene: Scene, context: Context, purpose: Literal["turn", "summary"] = "turn"
+        self, log: ThreadLog, scene: Scene, request: Request, purpose: Literal["turn", "summary"] = "turn"
     ) -> ModelSaid:
         """Put a question to the model, waiting while it is busy. Raises ``ModelError``; writes down only costs."""
-        request = Request(log.key, self.system, self.tools, context, self.model_name, self.max_output)
         attempt = 0
         while True:
             scene.emit(Asking())
@@ -294,7 +285,7 @@ class Agent:
 
     async def _run(self, log: ThreadLog, scene: Scene, call: ToolCall) -> Ran:
         scene.emit(CallStarted(call))
-        ran = await self.tools.run(call, scene.tool_context(call.id), _handle(log, call))
+        ran = await self.tools.run(call, scene.tool_context(call.id), _handle(log, call), scene.channel.cap)
         scene.emit(CallFinished(call.id, ran.result.line, not ran.result.is_error))
         return ran
 

@@ -129,9 +129,11 @@ WORDS: dict[str, dict[Language, str]] = {
     ),
     "memory.usage": _both(
         "`/bobbin memory` lists what I remember · `/bobbin memory WORDS` searches it · "
-        "`/bobbin memory forget NUMBER` · `/bobbin memory export`",
+        "`/bobbin memory forget NUMBER` · `/bobbin memory export` · "
+        "`/bobbin context` tells how long the conversations of this channel are",
         "`/bobbin memory` 列出我记得的内容 · `/bobbin memory 关键词` 搜索 · "
-        "`/bobbin memory forget 编号` · `/bobbin memory export`",
+        "`/bobbin memory forget 编号` · `/bobbin memory export` · "
+        "`/bobbin context` 显示此频道中各对话的长度",
     ),
     "memory.forgotten": _both("Forgotten for good: {number}.", "已永久忘记：{number}。"),
     "memory.not_yours": _both(
@@ -139,6 +141,22 @@ WORDS: dict[str, dict[Language, str]] = {
         "{number} 不存在，或不是你说的。如有错误，请在话题中说明正确内容。",
     ),
     "memory.slow": _both("That took too long just now. Please try again.", "刚才耗时过长，请重试。"),
+    "context.title": _both("*Conversations in this channel*, newest first", "*此频道中的对话*，最新的在前"),
+    "context.nothing": _both("No conversation in this channel yet.", "此频道中还没有对话。"),
+    "context.size": _both("{tokens} tokens", "{tokens} tokens"),
+    "context.cached": _both("{cached} % cached last time", "上次 {cached}% 来自缓存"),
+    "context.compacted": _both(
+        "compacted {before} → {after} at {when}",
+        "{when} 压缩 {before} → {after}",
+    ),
+    "context.how": _both(
+        "At {mark} tokens a summary takes the place of what was said before. Reply `compact` in a thread to do it now.",
+        "达到 {mark} tokens 时，摘要将取代之前的内容。在话题中回复“压缩”可立即执行。",
+    ),
+    "context.off": _both(
+        "Nothing is summarized by itself here. Reply `compact` in a thread to do it.",
+        "此处不会自动生成摘要。在话题中回复“压缩”即可执行。",
+    ),
     # private replies
     "whisper.not_approver": _both(
         "You can't decide this one: {people} may. Your reaction changed nothing.",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 
-from bot.claude import Claude, Wire
+from bot.claude import Claude
 from bot.clients import model_client
 from bot.config import SCRIPTED, Settings
 from bot.keeper import Keeper
@@ -63,5 +63,5 @@ def quiet(settings: Settings) -> float:
 def make_teacher(settings: Settings) -> Teacher:
     if settings.model == SCRIPTED:
         return RuleTeacher()
-    wire = Wire(settings.moving_ttl, settings.moving_ttl, thinking=False)
-    return ModelTeacher(Claude(model_client(settings), settings.memory_model, wire=wire), settings.memory_model)
+    model = Claude(model_client(settings), settings.memory_model, thinking=False)
+    return ModelTeacher(model, settings.memory_model)

@@ -11,7 +11,7 @@ import uuid
 from collections.abc import AsyncGenerator, Iterator
 from dataclasses import dataclass
 
-from bot.model import CallNamed, ModelEvent, Request, TextGrew, ThoughtGrew
+from bot.model import CallNamed, Model, ModelEvent, Request, TextGrew, ThoughtGrew
 from bot.script import Play, play
 from memory.records import ModelSaid
 from memory.types import Message, Text, ToolCall, Usage
@@ -23,7 +23,7 @@ FASTER = 4
 
 
 @dataclass(frozen=True, slots=True)
-class Scripted:
+class Scripted(Model):
     """``pause`` in seconds, after each word."""
 
     pause: float = PAUSE

@@ -13,6 +13,7 @@ from datetime import UTC, datetime
 import structlog
 
 from bot.agent import Agent, Scene
+from bot.channel import Channels
 from bot.compactor import Compactor
 from bot.events import Recorded
 from bot.keeper import Keeper
@@ -49,6 +50,7 @@ class Turns:
     agent: Agent
     compactor: Compactor
     chat: Chat
+    channels: Channels = field(default_factory=Channels)
     grant_seconds: float = 3_600.0
     keeper: Keeper | None = None
     learner: Learner | None = None
@@ -143,7 +145,7 @@ class Turns:
 
     def _scene(self, log: ThreadLog, view: View) -> Scene:
         place = self.surface.place(log.key)
-        return Scene(view.tell, lambda call_id: self._tool_context(log, call_id), place)
+        return Scene(view.tell, lambda call_id: self._tool_context(log, call_id), place, self.channels.of(place))
 
     async def _step(self, log: ThreadLog, view: View, step: AskModel | RunCalls | Refuse | Compact | GiveUp) -> None:
         scene = self._scene(log, view)

@@ -19,8 +19,8 @@ from memory.types import CallId, ToolCall
 class Marks:
     """Tokens at which something happens. Zero for ``clear_at`` or ``summarize_at`` switches that step off."""
 
-    clear_at: int = 60_000
-    clear_to: int = 12_000
+    clear_at: int = 55_000
+    clear_to: int = 10_000
     """What the newest results may keep."""
     clear_gain: int = 20_000
     """Clearing breaks the cache once: it must win at least this."""
@@ -39,6 +39,17 @@ MIN_WIN = 0.1
 """A compaction that wins less than this share was not worth it; after two of them we stop trying for a while."""
 COOL_DOWN = 1.2
 """How much the conversation must grow before it is tried again."""
+
+
+DOUBT = 0.25
+"""By how much the estimated part of a count may be wrong, before anything was learned."""
+
+
+def doubtful(now: Estimate, marks: Marks, *, mid_turn: bool) -> bool:
+    """Whether an exact count could decide otherwise than the estimate: then it is worth asking for one."""
+    summary = marks.summarize_at and (marks.summarize_hard if mid_turn else marks.summarize_at)
+    unsure = (now.tokens - now.known) * DOUBT
+    return any(mark and abs(now.tokens - mark) < unsure for mark in (marks.clear_at, summary))
 
 
 # -- clearing ------------------------------------------------------------------------------------
@@ -78,12 +89,13 @@ def plan_clearing(log: Log, now: Estimate, marks: Marks, count: Count) -> Cleare
 
 
 def placeholder(ended: ToolEnded, call: ToolCall) -> str:
-    """What is read in place of a result: what it was, how large, and how to read it again."""
+    """What is read in place of a result: its handle, what it was, and how large. Short: a long thread has many."""
     text = ended.result.text
     told = " ".join(str(value) for value in call.arguments.values() if isinstance(value, str | int))[:80]
     lines, size_now = text.count("\n") + 1, len(text.encode())
-    again = f' read_result(handle="{ended.handle}") shows it.' if ended.handle else ""
-    return f"[set aside: {call.name} {told}, {lines} lines, {size_now:,} bytes.{again}]"
+    amount = f"{size_now} B" if size_now < 1_000 else f"{size_now / 1_000:.0f} kB"
+    name = f"{ended.handle}: " if ended.handle else ""
+    return f"[set aside: {name}{call.name} {told}, {lines} lines, {amount}]"
 
 
 def calls_of(log: Log) -> dict[CallId, ToolCall]:

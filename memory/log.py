@@ -10,7 +10,7 @@ import asyncio
 import json
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from itertools import count
 
 import sqlalchemy as sa
@@ -34,7 +34,7 @@ from memory.records import (
     dump,
     load,
 )
-from memory.search import Found, rank, terms
+from memory.search import Found, holds, made_whole, rank, terms
 from memory.state import ThreadState, fold
 from memory.types import MessageId, ThreadKey
 
@@ -197,13 +197,25 @@ class Logs:
     async def open(self, key: ThreadKey) -> ThreadLog:
         """The thread's log; an unknown thread begins empty. Raises ``CorruptLog``."""
         if (live := self._live.pop(key, None)) is None:
-            thread, rows = await self.database.write(lambda connection: _load(connection, key))
-            live = ThreadLog(key, thread, self.database, self.clock)
-            live.begin([_read(key, *row) for row in rows])
+            live = await self.look(key)
         self._live[key] = live
         while len(self._live) > self.keep:
             del self._live[next(iter(self._live))]
         return live
+
+    async def look(self, key: ThreadKey) -> ThreadLog:
+        """The log as it is stored now, to be read only. Raises ``CorruptLog``."""
+        thread, rows = await self.database.write(lambda connection: _load(connection, key))
+        log = ThreadLog(key, thread, self.database, self.clock)
+        log.begin([_read(key, *row) for row in rows])
+        return log
+
+    async def newest(self, beginning: str, limit: int) -> list[ThreadKey]:
+        """Threads whose key begins so, the newest first."""
+        columns = db.threads.c
+        mine = columns.key.startswith(beginning, autoescape=True)
+        statement = sa.select(columns.key).where(mine).order_by(columns.id.desc()).limit(limit)
+        return [ThreadKey(key) for key in await self.database.read(lambda c: c.scalars(statement).all())]
 
     def forget(self, key: ThreadKey) -> None:
         """Drop what is in memory, so that the next ``open`` reads what is stored."""
@@ -258,7 +270,7 @@ class Logs:
             return []
         whole = await self._whole_matching(key, needles)
         found = await self.matching(key, [*needles, *(f'"handle":"{handle}"' for handle in whole)])
-        return await asyncio.to_thread(rank, [_made_whole(stored, whole) for stored in found], query)
+        return await asyncio.to_thread(rank, [made_whole(stored, whole) for stored in found], query)
 
     async def _whole_matching(self, key: ThreadKey, needles: Sequence[str]) -> dict[str, str]:
         """The newest long results of a thread that hold any of these texts, by handle."""
@@ -266,7 +278,7 @@ class Logs:
         statement = (
             sa.select(columns.handle, columns.text)
             .join(db.threads, db.threads.c.id == columns.thread)
-            .where(db.threads.c.key == key, sa.or_(*(_holds(columns.text, needle) for needle in needles)))
+            .where(db.threads.c.key == key, sa.or_(*(holds(columns.text, needle) for needle in needles)))
             .limit(WHOLE_RESULTS)
         )
         rows = await self.database.read(lambda connection: connection.execute(statement).all())
@@ -278,7 +290,7 @@ class Logs:
         statement = (
             sa.select(columns.seq, columns.at, columns.version, columns.body)
             .join(db.threads, db.threads.c.id == columns.thread)
-            .where(db.threads.c.key == key, sa.or_(*(_holds(columns.body, needle) for needle in needles)))
+            .where(db.threads.c.key == key, sa.or_(*(holds(columns.body, needle) for needle in needles)))
             .order_by(columns.seq)
         )
         rows = await self.database.read(lambda connection: connection.execute(statement).all())
@@ -287,25 +299,6 @@ class Logs:
 
 WHOLE_RESULTS = 20
 """How many long results one search reads whole."""
-
-
-def _holds(column: sa.ColumnElement[str], needle: str) -> sa.ColumnElement[bool]:
-    """Case does not count. A letter beyond ASCII that has two cases stands for any: SQLite folds only ASCII."""
-    pattern = "".join(
-        f"/{letter}" if letter in "/%_" else "_" if not letter.isascii() and letter.swapcase() != letter else letter
-        for letter in needle.lower()
-    )
-    return sa.func.lower(column).like(f"%{pattern}%", escape="/")
-
-
-def _made_whole(stored: Stored, whole: dict[str, str]) -> Stored:
-    """A record that shows a part of a long result, with all of it."""
-    match stored.record:
-        case ToolEnded(result=result, handle=handle) if handle in whole:
-            text = result.model_copy(update={"text": whole[handle]})
-            return replace(stored, record=stored.record.model_copy(update={"result": text}))
-        case _:
-            return stored
 
 
 def keep_whole(thread: int, handle: str, text: str) -> Effect:

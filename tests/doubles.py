@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 
-from bot.model import ModelError, ModelEvent, Request, TextGrew
+from bot.model import Model, ModelError, ModelEvent, Request, TextGrew
 from bot.surface import Answer as Markdown
 from bot.surface import Body, Notice, PostKey, Standing, SurfaceError
 from bot.surface import Request as Asked
@@ -202,7 +202,7 @@ Answer = ModelSaid | ModelError
 
 
 @dataclass(slots=True)
-class ScriptedModel:
+class ScriptedModel(Model):
     """Plays its answers in order, keeps every request, and says ``done`` when the script is over.
 
     ``play`` replaces the script by a function of the request.

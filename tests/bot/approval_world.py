@@ -13,7 +13,7 @@ from bot.agent import Agent
 from bot.approvals import Rules
 from bot.compactor import Compactor
 from bot.config import ApprovalRule
-from bot.model import ModelEvent, Request, TextGrew
+from bot.model import Model, ModelEvent, Request, TextGrew
 from bot.surface import Standing
 from bot.turns import Turns
 from memory.db import Database
@@ -70,7 +70,7 @@ def write(word: str, place: str = "#news") -> tuple[str, dict[str, Any]]:
 
 
 @dataclass(slots=True)
-class Part:
+class Part(Model):
     """A model that says its lines one after the other, and "done" when it has none left."""
 
     lines: deque[ModelSaid] = field(default_factory=deque[ModelSaid])
@@ -168,7 +168,14 @@ class World:
         nothing: Any = None
         logs, inbox = Logs(self.database, lambda: self.now), Inbox(self.database, lambda: self.now)
         self.turns = Turns(
-            logs, inbox, self.chat, agent, Compactor(agent), nothing, self.grant_seconds, clock=lambda: self.now
+            logs,
+            inbox,
+            self.chat,
+            agent,
+            Compactor(agent),
+            nothing,
+            grant_seconds=self.grant_seconds,
+            clock=lambda: self.now,
         )
 
     def follow(self, rules: Rules, policy: Policy | None = None) -> None:

@@ -10,7 +10,8 @@ from itertools import count
 from pathlib import Path
 from typing import Any, TypeVar
 
-from bot.agent import Agent, Patience
+from bot.agent import Agent
+from bot.budget import Patience
 from bot.compactor import Compactor
 from bot.model import Model, ModelError, ModelEvent, Request, TextGrew
 from bot.surface import Standing
@@ -52,7 +53,7 @@ Line = ModelSaid | ModelError | Callable[[Request], ModelSaid]
 
 
 @dataclass(slots=True)
-class Playback:
+class Playback(Model):
     """A ``Model`` that says its lines one after the other, the last one again and again if ``repeat``."""
 
     lines: deque[Line]
@@ -61,6 +62,17 @@ class Playback:
     """While it is there and not set, no answer ends."""
     repeat: bool = False
     began: asyncio.Event = field(default_factory=asyncio.Event)
+    exact: int | None = None
+    """What the provider says when it is asked to count."""
+    counted: list[Request] = field(default_factory=list[Request])
+    summarizing: frozenset[str] = frozenset()
+
+    async def count(self, request: Request) -> int | None:
+        self.counted.append(request)
+        return self.exact
+
+    async def summarizes(self, model: str) -> bool:
+        return model in self.summarizing
 
     async def stream(self, request: Request) -> AsyncGenerator[ModelEvent, None]:
         self.asked.append(request)

@@ -7,20 +7,21 @@ from typing import Any
 
 import anthropic
 
+from bot.channel import Channel, Channels
 from bot.claude import Claude
-from bot.compactor import Compactor
 from bot.model import ModelError, Request
 from memory.compaction import Marks
 from memory.records import ModelSaid
 from memory.summary import HEADINGS
 from memory.types import Text, Usage
-from tests.bot.doubles import Line, World, says
+from tests.bot.doubles import Line, Playback, World, says
 from tests.laws.legality import problems
 
 LONG = Usage(fresh=50_000, output=10)
 """What the provider counts, so that the conversation is a long one."""
 GOOD = "\n".join(f"## {heading}\nkept" for heading in HEADINGS)
 OFF = Marks(clear_at=0, summarize_at=0)
+LOW = Marks(clear_at=0, summarize_at=3_000, summarize_hard=4_000)
 
 
 def last_text(request: Request) -> str:
@@ -29,7 +30,7 @@ def last_text(request: Request) -> str:
 
 
 def wants_summary(request: Request) -> bool:
-    return "Summarize the conversation so far" in last_text(request)
+    return "Summarize the conversation so far" in (request.summarize or last_text(request))
 
 
 def player(answer: Line, summary: Line, *more: Line) -> Line:
@@ -49,7 +50,7 @@ def player(answer: Line, summary: Line, *more: Line) -> Line:
 
 def marked(world: World, marks: Marks = OFF) -> World:
     """Give the thread other marks; to be done again after a restart."""
-    world.turns.compactor = Compactor(world.turns.agent, marks)
+    world.turns.channels = Channels(Channel(marks))
     return world
 
 
@@ -68,3 +69,13 @@ def wire(request: Request) -> dict[str, Any]:
 def _client() -> anthropic.AsyncAnthropic:
     """Never called; making one takes long."""
     return anthropic.AsyncAnthropic(api_key="none")
+
+
+def playback_of(world: World) -> Playback:
+    assert isinstance(world.model, Playback)
+    return world.model
+
+
+async def say(world: World, words: str) -> None:
+    await world.say(words)
+    await world.advance()

@@ -16,20 +16,23 @@ from memory.db import Database
 from memory.records import Cleared, Compacted, CompactionSkipped, ModelSaid, Stopped, Unbound, UserSaid
 from memory.types import Message, Text, Thinking, ToolResult, Usage
 from tests.bot.conftest import Build
-from tests.bot.doubles import THREAD, Line, Playback, World, calls, says
-from tests.bot.shortened import GOOD, LONG, OFF, last_text, long_answer, marked, player, wants_summary, wire
+from tests.bot.doubles import THREAD, Line, World, calls, says
+from tests.bot.shortened import (
+    GOOD,
+    LONG,
+    LOW,
+    OFF,
+    last_text,
+    long_answer,
+    marked,
+    playback_of,
+    player,
+    say,
+    wants_summary,
+    wire,
+)
 
 WORDS = "ship 2.4 to the EU first; 先不要通知客户"
-
-
-def model(world: World) -> Playback:
-    assert isinstance(world.model, Playback)
-    return world.model
-
-
-async def say(world: World, words: str) -> None:
-    await world.say(words)
-    await world.advance()
 
 
 def notices(world: World) -> list[str]:
@@ -56,7 +59,7 @@ async def test_compact_puts_one_text_in_the_place_of_everything(build: Build) ->
     (record,) = await world.records(Compacted)
     assert (record.how, record.before) == ("model", 50_010)
     assert record.after < 2_000
-    body = wire(model(world).asked[-1])
+    body = wire(playback_of(world).asked[-1])
     text = body["messages"][0]["content"][0]["text"]
     assert all(part in text for part in (GOOD, WORDS, "# What you answered last\n\ndone"))
     assert "and now?" in body["messages"][0]["content"][1]["text"]
@@ -67,7 +70,7 @@ async def test_compact_puts_one_text_in_the_place_of_everything(build: Build) ->
 
 async def test_the_summary_is_asked_for_behind_the_same_request(build: Build) -> None:
     world = await compacted(build, says(GOOD))
-    first, asked = model(world).asked[:2]
+    first, asked = playback_of(world).asked[:2]
     old, new = wire(first), wire(asked)
     assert (old["tools"], old["system"][0]["text"]) == (new["tools"], new["system"][0]["text"])
     assert asked.context.messages[: len(first.context.messages)] == first.context.messages
@@ -77,7 +80,7 @@ async def test_the_focus_reaches_the_model(build: Build) -> None:
     world = marked(build(player(long_answer(), says(GOOD)), repeat=True))
     await say(world, WORDS)
     await say(world, "compact the rollout dates")
-    assert "the rollout dates" in last_text(model(world).asked[-1])
+    assert "the rollout dates" in last_text(playback_of(world).asked[-1])
 
 
 async def test_an_unchanged_thread_is_not_compacted_again(build: Build) -> None:
@@ -86,7 +89,7 @@ async def test_an_unchanged_thread_is_not_compacted_again(build: Build) -> None:
     for _ in range(3):
         await say(world, "compact")
     assert len(await world.records(Compacted)) == 1
-    assert len(model(world).asked) == 2
+    assert len(playback_of(world).asked) == 2
     assert len(world.surface.whispers) == 2
     assert len(notices(world)) == 1
 
@@ -131,33 +134,33 @@ async def test_a_short_thread_stays_as_it_is_and_people_are_told(build: Build) -
 async def test_a_message_during_a_compaction_waits(build: Build) -> None:
     world = marked(build(player(long_answer(), says(GOOD)), repeat=True))
     await say(world, WORDS)
-    model(world).hold = hold = asyncio.Event()
-    model(world).began.clear()
+    playback_of(world).hold = hold = asyncio.Event()
+    playback_of(world).began.clear()
     await world.say("compact")
     running = asyncio.create_task(world.advance())
-    await asyncio.wait_for(model(world).began.wait(), 5)
+    await asyncio.wait_for(playback_of(world).began.wait(), 5)
     await world.say("the next question")
     await world.surface.until_seen(1)
     hold.set()
     await running
     kinds = [type(s.record) for s in (await world.log()).records if isinstance(s.record, Compacted | UserSaid)]
     assert kinds[-2:] == [Compacted, UserSaid]
-    assert "the next question" in str(wire(model(world).asked[-1]))
+    assert "the next question" in str(wire(playback_of(world).asked[-1]))
 
 
 async def test_a_stop_ends_a_compaction_for_good(build: Build) -> None:
     world = marked(build(player(long_answer(), says(GOOD)), repeat=True))
     await say(world, WORDS)
-    model(world).hold = asyncio.Event()
-    model(world).began.clear()
+    playback_of(world).hold = asyncio.Event()
+    playback_of(world).began.clear()
     await world.say("compact")
     running = asyncio.create_task(world.advance())
-    await asyncio.wait_for(model(world).began.wait(), 5)
+    await asyncio.wait_for(playback_of(world).began.wait(), 5)
     await world.say("stop")
     await running
     assert await world.records(Compacted) == []
     assert [record.reason for record in await world.records(Stopped)] == ["cancelled"]
-    assert len(model(world).asked) == 2
+    assert len(playback_of(world).asked) == 2
 
 
 # -- faults of the summarizer ----------------------------------------------------------------------
@@ -185,9 +188,9 @@ async def test_whatever_the_summarizer_does_the_thread_goes_on_with_a_text_that_
     world = await compacted(build, *lines)
     (record,) = await world.records(Compacted)
     assert record.how == how
-    asked = [request for request in model(world).asked if wants_summary(request)]
+    asked = [request for request in playback_of(world).asked if wants_summary(request)]
     assert len(asked) == attempts
-    body = wire(model(world).asked[-1])
+    body = wire(playback_of(world).asked[-1])
     assert WORDS in str(body["messages"])
     assert record.after < 8_000
     assert len(notices(world)) == 1
@@ -204,7 +207,7 @@ async def test_old_thinking_that_is_refused_is_dropped_first_then_left_out_and_t
     await say(world, "compact")
     assert [one.how for one in await world.records(Unbound)] == ["drop", "strip"]
     assert [one.how for one in await world.records(Compacted)] == ["model"]
-    asked = [request.context for request in model(world).asked if wants_summary(request)]
+    asked = [request.context for request in playback_of(world).asked if wants_summary(request)]
     assert [context.stale_thinking for context in asked] == [False, True, False]
     assert not any(isinstance(part, Thinking) for message in asked[-1].messages for part in message.parts)
 
@@ -253,8 +256,6 @@ async def test_a_history_that_no_window_holds_is_summarized_in_parts(build: Buil
 
 # -- at marks --------------------------------------------------------------------------------------
 
-LOW = Marks(clear_at=0, summarize_at=3_000, summarize_hard=4_000)
-
 
 async def test_the_soft_mark_shortens_between_two_turns(build: Build) -> None:
     world = marked(build(player(long_answer(), says(GOOD)), repeat=True), LOW)
@@ -267,7 +268,7 @@ async def test_the_hard_mark_shortens_in_the_middle_of_a_turn_and_the_task_goes_
     work = iter([calls(("look", {"word": "a"})).model_copy(update={"usage": LONG}), says("done")])
     world = marked(build(player(lambda _: next(work), says(GOOD)), repeat=True), LOW)
     await say(world, WORDS)
-    request = model(world).asked[-1]
+    request = playback_of(world).asked[-1]
     assert "in the middle of this task" in str(wire(request))
     assert world.surface.words[-1] == "done"
     assert len(await world.records(Compacted)) == 1
@@ -278,7 +279,7 @@ async def test_a_conversation_that_cannot_be_shortened_is_left_alone_after_two_a
     world = marked(build(player(says("ok", usage=usage), says(GOOD)), repeat=True), Marks(summarize_at=100, clear_at=0))
     for number in range(8):
         await say(world, f"{WORDS} {number}")
-    asked = [request for request in model(world).asked if wants_summary(request)]
+    asked = [request for request in playback_of(world).asked if wants_summary(request)]
     assert len(asked) <= 2
     assert len(notices(world)) == 1
 
@@ -287,16 +288,16 @@ async def test_old_results_are_set_aside_in_the_middle_of_a_loop_and_the_thinkin
     thought = Thinking(text="", opaque={"type": "thinking", "thinking": "", "signature": "s"})
 
     def look(_: Request) -> ModelSaid:
-        made = calls(("look", {"word": "long"}), ("look", {"word": str(len(model(world).asked))}))
+        made = calls(("look", {"word": "long"}), ("look", {"word": str(len(playback_of(world).asked))}))
         parts = (thought, *made.message.parts)
-        usage = Usage(fresh=5_000 * len(model(world).asked), output=10)
+        usage = Usage(fresh=5_000 * len(playback_of(world).asked), output=10)
         return made.model_copy(update={"message": Message(role="assistant", parts=parts), "usage": usage})
 
     marks = Marks(clear_at=15_000, clear_to=4_000, clear_gain=4_000, summarize_at=0)
     world = marked(build(look, look, look, look, says("done")), marks)
     await say(world, WORDS)
     gone = {call: line for cleared in await world.records(Cleared) for call, line in cleared.placeholders.items()}
-    last = model(world).asked[-1]
+    last = playback_of(world).asked[-1]
     body = wire(last)
     assert last.context.stale_thinking
     assert body["thinking"]["block_binding"] == {"prefix_mismatch_behavior": "drop_block"}
@@ -305,7 +306,7 @@ async def test_old_results_are_set_aside_in_the_middle_of_a_loop_and_the_thinkin
     aside = [part for part in results if part.call_id in gone]
     assert aside
     assert all(part.text == gone[part.call_id] for part in aside)
-    handles = [part.text.partition('handle="')[2].partition('"')[0] for part in aside]
+    handles = [part.text.removeprefix("[set aside: ").partition(":")[0] for part in aside]
     wholes = [await world.turns.logs.whole_result(THREAD, handle) for handle in handles]
     assert all(whole is not None and whole.startswith("look says") for whole in wholes)
     assert results[-1].text == "look says 4"
@@ -333,7 +334,7 @@ async def test_a_conversation_that_does_not_fit_is_shortened_once_and_asked_agai
 async def test_what_never_fits_ends_with_one_clear_message(build: Build) -> None:
     world = marked(build(player(TooLong("prompt is too long"), TooLong("prompt is too long")), repeat=True))
     await say(world, "x" * 4_000)
-    assert len(model(world).asked) <= 4
+    assert len(playback_of(world).asked) <= 4
     assert len(await world.records(Stopped)) == 1
     assert "too long" in world.surface.words[-1]
 
@@ -374,4 +375,4 @@ async def test_a_restart_after_any_commit_of_a_compaction_goes_on(
     assert len(await world.records(Compacted)) == 1
     assert len(notices(world)) == 1
     assert world.surface.words[-1] == "done"
-    assert GOOD in str(wire(model(world).asked[-1])["messages"][0]["content"][0]["text"])
+    assert GOOD in str(wire(playback_of(world).asked[-1])["messages"][0]["content"][0]["text"])

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from bot.config import ConfigurationError, Settings, load_settings
+from bot.app import channels
+from bot.config import ChannelSettings, ConfigurationError, Settings, load_settings
 
 GOOD = {
     "SLACK_BOT_TOKEN": "xoxb-1-abcdefgh",
@@ -106,6 +107,8 @@ def test_other_providers_and_the_scripted_model_need_no_key(monkeypatch: pytest.
         ("BOBBIN_MODEL_ATTEMPTS", "0"),
         ("BOBBIN_THINKING", "perhaps"),
         ("BOBBIN_APPROVAL_RULES", '{"*": {"needed": 2}}'),
+        ("BOBBIN_CHANNELS", '{"C0123": {"dollars": 2}}'),
+        ("BOBBIN_CHANNELS", '{"C0123": {"summary_tokens": 20}}'),
         ("BOBBIN_APPROVAL_RULES", '{"*": {"aprovers": ["U1"]}}'),
     ],
 )
@@ -149,6 +152,25 @@ def test_a_file_that_is_no_toml_is_said(tmp_path: Path) -> None:
 def test_lists_in_the_environment(value: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("BOBBIN_SHARED_CHANNELS", value)
     assert load_settings().shared_channels == ("U1", "U2")
+
+
+@pytest.mark.usefixtures("good")
+def test_a_channel_has_its_own_settings_and_else_those_of_all(tmp_path: Path) -> None:
+    lines = ["summarize_at = 90000", "clear_at = 7", "[channels.C0123]", "summarize_at = 0", 'moving_ttl = "1h"']
+    (tmp_path / "bobbin.toml").write_text("\n".join(lines))
+    settings = load_settings()
+    other, usual = settings.in_channel("C0123"), settings.in_channel("C0999")
+    assert (other.summarize_at, other.clear_at, other.moving_ttl, other.steps) == (0, 7, "1h", 40)
+    assert usual == settings
+    found = channels(settings)
+    assert (found.of("C0123").marks.summarize_at, found.of("C0123").cached.moving) == (0, "1h")
+    assert (found.of("C0999").marks.summarize_at, found.of("C0999").cached.moving) == (90_000, "5m")
+
+
+def test_each_setting_of_a_channel_is_one_of_all() -> None:
+    usual = Settings()
+    assert set(ChannelSettings.model_fields) <= set(Settings.model_fields)
+    assert all(isinstance(getattr(usual, name), int | str | tuple) for name in ChannelSettings.model_fields)
 
 
 @pytest.mark.usefixtures("good")

@@ -7,10 +7,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory.compaction import Marks, placeholder, plan_clearing, stand_in, wants_summary
+from memory.compaction import Marks, doubtful, placeholder, plan_clearing, stand_in, wants_summary
 from memory.records import Cleared, CompactionSkipped, Granted, Quoted, Record, digest
 from memory.tokens import Estimate, Factors
 from memory.types import ToolCall
@@ -76,9 +77,11 @@ def test_a_result_that_is_no_longer_than_its_line_stays() -> None:
 def test_a_line_names_the_tool_with_its_plain_arguments_and_the_size() -> None:
     arguments: dict[str, Any] = {"word": "w", "count": 7, "many": [1, 2], "none": None}
     made = ToolCall(id="c1", name="look", arguments=arguments)
-    assert placeholder(ended(made, "one\ntwo\n三"), made) == "[set aside: look w 7, 3 lines, 11 bytes.]"
-    long = placeholder(ended(made, "x" * 1_234), made.model_copy(update={"arguments": {"word": "w" * 99}}))
-    assert long == f"[set aside: look {'w' * 80}, 1 lines, 1,234 bytes.]"
+    assert placeholder(ended(made, "one\ntwo\n三", handle="r1"), made) == "[set aside: r1: look w 7, 3 lines, 11 B]"
+    long = placeholder(ended(made, "x" * 12_345), made.model_copy(update={"arguments": {"word": "w" * 99}}))
+    assert long == f"[set aside: look {'w' * 80}, 1 lines, 12 kB]"
+    sizes = [placeholder(ended(LOOK, "x" * size), LOOK).split()[-2:] for size in (999, 1_000)]
+    assert sizes == [["999", "B]"], ["1", "kB]"]]
 
 
 def test_what_stands_in_for_the_past_carries_what_stays_true_of_the_thread() -> None:
@@ -120,3 +123,17 @@ def test_it_waits_until_the_conversation_has_grown_by_more_than_a_fifth() -> Non
     poor, poorer = (CompactionSkipped(before=before, after=before) for before in (1_000, 2_000))
     for past in ((left,), (poor, poor), (poorer, poorer, poor)):
         assert [wants(tokens, *past) for tokens in (1_200, 1_201)] == [False, True]
+
+
+@pytest.mark.parametrize("mark", ["clear_at", "summarize_at", "summarize_hard"])
+def test_a_count_is_doubtful_if_an_error_of_a_quarter_could_cross_a_mark(mark: str) -> None:
+    marks = replace(Marks(clear_at=0, summarize_at=10**6, summarize_hard=10**6), **{mark: 1_000})
+
+    def unsure(tokens: int, known: int, where: Marks = marks) -> bool:
+        return doubtful(Estimate(tokens, Factors(1.0, 1.0), known), where, mid_turn=mark == "summarize_hard")
+
+    assert [unsure(1_100, known) for known in (699, 700)] == [True, False]
+    assert [unsure(900, known) for known in (499, 500)] == [True, False]
+    assert not unsure(1_000, 1_000)
+    off = replace(marks, **{"clear_at" if mark == "clear_at" else "summarize_at": 0})
+    assert not unsure(1_000, 0, off)
