@@ -123,6 +123,8 @@ def test_a_plain_no_and_its_reason(words: str, reason: str) -> None:
         "is it ok?",
         "note that it is late",
         "nothing yet",
+        "yesx",
+        "nox",
         "now",
         "know",
         "不知道",
@@ -148,6 +150,7 @@ def test_words_around_a_yes_are_never_a_yes(before: str, after: str) -> None:
 @pytest.mark.parametrize("words", ["stop", "Stop!", "CANCEL", "abort.", "停", "停止。", "取消", "停下"])
 def test_a_stop_is_nothing_but_the_word(words: str) -> None:
     assert is_stop(words)
+    assert not is_stop(f"{words}x")
     assert not is_stop(f"{words} the deploy of checkout")
     assert decision(words) is None
 
