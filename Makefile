@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/ready
 
-.PHONY: venv demo run doctor test check lint types imports dependencies coverage bench bench-context bench-endurance bench-memory soak clean
+.PHONY: venv demo run doctor test check lint types imports dependencies coverage bench bench-context bench-endurance bench-memory mutation soak clean
 
 venv: $(READY)
 
@@ -55,6 +55,9 @@ soak: $(READY)
 
 bench-endurance: $(READY)
 	$(BIN)/python -m bench.endurance
+
+mutation: $(READY)
+	$(BIN)/python -m tests.mutation $(MODULES)
 
 bench-memory: $(READY)
 	$(BIN)/python -m bench.memory

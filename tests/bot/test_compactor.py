@@ -261,7 +261,7 @@ async def test_the_soft_mark_shortens_between_two_turns(build: Build) -> None:
     world = marked(build(player(long_answer(), says(GOOD)), repeat=True), LOW)
     await say(world, WORDS)
     assert len(await world.records(Compacted)) == 1
-    assert [shown.key.kind for shown in world.surface.posts] == ["card", "answer", "notice"]
+    assert [shown.key.kind for shown in world.surface.messages.values()] == ["card", "answer", "notice"]
 
 
 async def test_the_hard_mark_shortens_in_the_middle_of_a_turn_and_the_task_goes_on(build: Build) -> None:
