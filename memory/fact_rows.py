@@ -35,6 +35,16 @@ def visible(audience: Audience) -> sa.ColumnElement[bool]:
     return here & holds & readable
 
 
+def owned(person: str) -> sa.ColumnElement[bool]:
+    """``owns`` in SQL: what somebody said, had kept, or is of them alone."""
+    columns = db.facts.c
+    return (
+        (columns.author == person)
+        | (columns.keeper == person)
+        | ((columns.scope == "user") & (columns.place == person))
+    )
+
+
 def fact_of(row: sa.RowMapping) -> Fact:
     return Fact(
         scope=Scope(kind=row["scope"], place=row["place"]),
@@ -74,6 +84,7 @@ def by_id(connection: Connection, fact: int) -> Fact | None:
 
 
 def same_claim(connection: Connection, new: NewFact) -> Fact | None:
+    """What says the same already, to everybody who would read the new one."""
     columns = db.facts.c
     statement = sa.select(db.facts).where(
         columns.normal == normal(new.text),
@@ -81,6 +92,7 @@ def same_claim(connection: Connection, new: NewFact) -> Fact | None:
         columns.scope == new.scope.kind,
         columns.place == new.scope.place,
         columns.status == "active",
+        (columns.channel == new.source.channel) | (columns.room == "public") | columns.shared,
     )
     row = connection.execute(statement).mappings().first()
     return fact_of(row) if row is not None else None
