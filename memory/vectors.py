@@ -168,7 +168,8 @@ class Vectors:
         assert self.embedder is not None, "filled after it was loaded"
         left = await self.facts.count_without_vector(self.name)
         while rows := await self.facts.without_vector(self.name):
-            self.trouble["embedder"] = f"{left} facts wait for their vectors: found by their words meanwhile"
+            if left > len(rows):
+                self.trouble["embedder"] = f"{left} facts wait for their vectors: found by their words meanwhile"
             left = max(0, left - len(rows))
             try:
                 made = await self._embedding.run(self.embedder.passages, [text for _, _, text in rows])

@@ -235,6 +235,26 @@ async def test_remember_recall_list_and_forget(office: Office) -> None:
     assert "Nothing" in (await book.listed(asked_by(BEN))).text
 
 
+async def test_a_correction_takes_the_place_of_the_note_at_once(office: Office) -> None:
+    book = KeeperNotebook(office.keeper)
+    await book.remember(asked_by(ANA), "The staging db is db-stg-2.")
+    assert "place of note 1" in (await book.remember(asked_by(BEN), "The staging db is db-stg-3.", 1)).text
+    assert await office.texts() == ["The staging db is db-stg-3."]
+    with pytest.raises(ToolError, match="no note 1"):  # it does not hold any more
+        await book.remember(asked_by(BEN), "The staging db is db-stg-4.", 1)
+    with pytest.raises(ToolError, match="another place"):  # words in private do not change what was said in public
+        await book.remember(asked_by(ANA, "DU0ANA"), "The staging db is db-stg-4.", 2)
+    assert await office.texts() == ["The staging db is db-stg-3."]
+
+
+async def test_what_its_author_had_kept_is_learned_again_after_an_edit(office: Office) -> None:
+    message = await office.say("@you remember that tea is in rack 5")
+    office.rooms.messages[message] = Said(THREAD, ANA, "@you remember that tea is in rack 6")
+    await office.keeper.remember(THREAD, ANA, "Tea is in rack 5.", message)
+    await office.keeper.edited(message, in_log=True)
+    assert await office.texts() == []  # the learner reads it again; the whole message is not pinned
+
+
 async def test_which_of_two_is_asked_before_one_is_forgotten(office: Office) -> None:
     book = KeeperNotebook(office.keeper)
     await book.remember(asked_by(ANA), "The staging db is db-stg-2.")
