@@ -10,7 +10,7 @@ import numpy as np
 
 from memory.embed import Vector, unpacked
 from memory.fact import Embedded, Fact
-from memory.words import undated, words
+from memory.words import words
 
 WORDS_WEIGHT = 0.1
 """Weight of the share of the question's idf mass that a fact holds, beside the cosine (weight 1)."""
@@ -112,8 +112,8 @@ def _place(head: Sequence[tuple[float, Embedded]], one: Embedded) -> int:
 
 
 def _telling(text: str) -> frozenset[str]:
-    """Words that say what a text is about: no numbers, no words of one sign, none of the day it begins with."""
-    return frozenset(word for word in words(undated(text)) if not word.isdigit() and (len(word) > 2 or _wide(word)))
+    """Words that say what a text is about: no numbers, no words of one sign (as 年 in a date)."""
+    return frozenset(word for word in words(text) if not word.isdigit() and (len(word) > 2 or _wide(word)))
 
 
 def _wide(word: str) -> bool:

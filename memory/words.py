@@ -88,11 +88,6 @@ def stated_date(text: str) -> float | None:
         return None
 
 
-def undated(text: str) -> str:
-    """The text without the day that it begins with."""
-    return _STATED.sub("", text)
-
-
 def _han_value(text: str) -> int:
     if not any(c in _HAN_UNITS for c in text):
         return int("".join(str(_HAN_DIGITS[c]) for c in text))

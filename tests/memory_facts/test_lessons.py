@@ -169,6 +169,7 @@ def test_a_private_word_does_not_replace_a_public_one() -> None:
     [
         (claim("x"), claim("y", channel="C2"), True),
         (claim("x"), claim("y", channel="D1", room="direct", scope=Scope(kind="user", place=ANA.id)), False),
+        (claim("x"), claim("y", scope=Scope(kind="user", place=ANA.id)), False),
         (claim("x", channel="P1", room="private"), claim("y", channel="P1", room="private"), True),
         (claim("x", channel="P1", room="private"), claim("y", channel="P2", room="private"), False),
         (claim("x", channel="P1", room="private"), claim("y"), False),
