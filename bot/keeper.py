@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from dataclasses import dataclass, replace
 
 import structlog
 
-from bot.notes import notes
+from bot.notes import counted, notes
 from bot.rooms import Message, Rooms
 from memory.audience import Audience, Source, scope_of, source_of
 from memory.fact import LONGEST, Fact, NewFact
@@ -47,7 +48,7 @@ class Keeper:
             return None
         call = ToolCall(id=f"bobbin_{log.state.calls_made + 1}", name="recall", arguments={"query": text})
         others = any(one.fact.author != asker.id for one in found)
-        result = ToolResult(call_id=call.id, text=notes(found), line=f"{len(found)} notes", untrusted=others)
+        result = ToolResult(call_id=call.id, text=notes(found), line=counted(len(found)), untrusted=others)
         return Briefed(call=call, result=result)
 
     async def recall(self, text: str, audience: Audience, *, unasked: bool = False) -> list[Found]:
@@ -166,8 +167,9 @@ class Keeper:
 
 
 def _newest_words(log: ThreadLog) -> str:
+    """What began this turn, without the mentions of us that it is addressed with."""
     said = [s.record.text for s in log.records if isinstance(s.record, UserSaid) and s.seq >= log.state.turn.seq]
-    return "\n".join(said)[-ASKED_CHARACTERS:].strip()
+    return re.sub(r"(?<!\w)@you\b\s*", "", "\n".join(said))[-ASKED_CHARACTERS:].strip()
 
 
 def _briefed(log: ThreadLog) -> bool:

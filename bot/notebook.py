@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from bot.keeper import Keeper
-from bot.notes import note, notes, one_line
+from bot.notes import counted, note, notes, one_line
 from memory.audience import Audience
 from memory.fact import Fact, owns
 from memory.lessons import is_private
@@ -36,7 +36,7 @@ class KeeperNotebook:
         found = await self.keeper.recall(query, await self._audience(context))
         if not found:
             return Output("No note answers that. Say that you do not know, or look elsewhere.", "nothing known")
-        return Output(notes(found), f"{len(found)} notes")
+        return Output(notes(found), counted(len(found)))
 
     async def forget(self, context: ToolContext, number: int | None, query: str | None) -> Output:
         audience = await self._audience(context)
@@ -59,7 +59,7 @@ class KeeperNotebook:
             return Output("Nothing is remembered that may be shown here.", "no notes")
         more = ["(There are older ones: use recall.)"] if len(facts) > LISTED else []
         lines = [note(fact) for fact in facts[:LISTED]]
-        return Output("\n".join([*lines, *more]), f"{len(lines)} notes")
+        return Output("\n".join([*lines, *more]), counted(len(lines)))
 
     async def share(self, context: ToolContext, number: int, text: str) -> Output:
         fact = await self._visible(await self._audience(context), number)

@@ -30,7 +30,7 @@ def play(messages: Sequence[Message]) -> Play:
     return _act(talk)(talk)
 
 
-_POST = re.compile(r"\bpost\b(?!-)|\btell\s+#|\bannounce\b|(?<![开研])发(?![生现展])", re.IGNORECASE)
+_POST = re.compile(r"\bpost\b(?!-)|\btell\s+#|\bannounce\b|(?<![开研预])发(?![生现展])", re.IGNORECASE)
 _RECALL = re.compile(
     r"\b(?:did|have) (?:i|we|you) (?:say|said|ask|asked|tell|told)\b|\bearlier\b|\bremember\b|刚才|之前|说过|问过|记得",
     re.IGNORECASE,

@@ -173,15 +173,14 @@ class Facts:
         return [fact_of(row) for row in rows]
 
     async def count(self, workspace: str) -> int:
-        statement = sa.select(sa.func.count()).where(db.facts.c.workspace == workspace, db.facts.c.status == "active")
-        return int(await self.database.read(lambda connection: connection.scalar(statement)) or 0)
+        return await self.database.read(lambda connection: _count(connection, workspace))
 
-    async def holding(self, workspace: str, wanted: Iterable[str]) -> dict[str, list[int]]:
-        """For each word: facts that hold it, newest first, at most ``RARE`` + 1."""
+    async def holding(self, workspace: str, wanted: Iterable[str]) -> tuple[int, dict[str, list[int]]]:
+        """How many facts hold, and for each word those with it, newest first, at most ``RARE`` + 1."""
         columns = db.fact_words.c
 
-        def work(connection: Connection) -> dict[str, list[int]]:
-            return {
+        def work(connection: Connection) -> tuple[int, dict[str, list[int]]]:
+            return _count(connection, workspace), {
                 word: list(
                     connection.scalars(
                         sa.select(columns.fact)
@@ -196,7 +195,7 @@ class Facts:
         return await self.database.read(work)
 
     async def vectors(
-        self, embedder: str, *, after: int = 0, limit: int = 2_000, audience: Audience | None = None
+        self, embedder: str, *, after: int = 0, limit: int = 500, audience: Audience | None = None
     ) -> list[tuple[int, str, bytes]]:
         """(id, workspace, vector) of facts that hold, in the order of their ids, a page at a time."""
         columns = db.facts.c
@@ -236,6 +235,11 @@ class Facts:
         """Whether nothing is remembered at all."""
         statement = sa.select(db.facts.c.id).limit(1)
         return await self.database.read(lambda connection: connection.scalar(statement)) is None
+
+
+def _count(connection: Connection, workspace: str) -> int:
+    statement = sa.select(sa.func.count()).where(db.facts.c.workspace == workspace, db.facts.c.status == "active")
+    return int(connection.scalar(statement) or 0)
 
 
 def _unseen(embedder: str) -> sa.ColumnElement[bool]:

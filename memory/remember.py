@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import math
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
@@ -127,9 +128,10 @@ class Memory:
         await self.vectors.gone(fact.source.workspace, [fact.id])
 
     async def _search(self, text: str, audience: Audience) -> list[Found]:
-        vector = await self.vectors.query(text)
-        asked, total = words(text), await self.facts.count(audience.workspace)
-        holders = await self.facts.holding(audience.workspace, asked)
+        asked = words(text)
+        vector, (total, holders) = await asyncio.gather(
+            self.vectors.query(text), self.facts.holding(audience.workspace, asked)
+        )
         by_words = _by_rare_words(holders, total)
         near = [] if vector is None else await self.vectors.nearest(vector, audience)
         seen = await self.facts.get(audience, _union(near, by_words), embedder=self.vectors.name)
