@@ -171,7 +171,7 @@ async def test_vectors_that_are_still_made_are_said(tmp_path: Path) -> None:
         await until(under_way.is_set)
         assert "40 facts wait for their vectors" in memory.vectors.state
         go_on.set()
-        await until(lambda: memory.vectors.state == "ok")
+        await until(lambda: memory.vectors.state == "ok" and memory.vectors.index is not None)
 
 
 async def test_a_crash_in_native_code_is_told_from_success(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
