@@ -13,12 +13,11 @@ from bot.rooms import Rooms
 from bot.secrets import Mask
 from bot.teacher import ModelTeacher, RuleTeacher, Teacher
 from memory.db import Database
-from memory.embed import Embedder, Sentences, local
-from memory.embed_remote import VOYAGE, ChromaDefault, Remote
 from memory.facts import Facts
 from memory.learned import Learned
 from memory.remember import Memory
 from memory.spend import Spend
+from memory.vector import Embedder
 from memory.vectors import Vectors
 
 
@@ -32,6 +31,9 @@ def make_memory(settings: Settings, database: Database) -> Memory:
 
 def make_embedder(settings: Settings, *, first: bool) -> Embedder:
     """Blocking. ``first`` is false where the larger local model has crashed."""
+    from memory.embed import Sentences, local  # noqa: PLC0415 - numpy, only where there is something to remember
+    from memory.embed_remote import VOYAGE, ChromaDefault, Remote  # noqa: PLC0415 - as above
+
     key, model = settings.embedder_key.get_secret_value(), settings.embedder_model
     match settings.embedder:
         case "local":

@@ -17,11 +17,12 @@ import pytest
 from bench.centres import centres
 from memory import embed
 from memory.db import Database
-from memory.embed import EmbedderError, Pair, Sentences, local, packed, unpacked
+from memory.embed import Pair, Sentences, local
 from memory.facts import Facts
 from memory.index import Index, IndexFailed
 from memory.probe import survives
 from memory.remember import Memory
+from memory.vector import EmbedderError, Vector, packed, unpacked
 from memory.vectors import Vectors
 from tests.memory_facts.people import BagOfWords, claim, reading
 
@@ -130,7 +131,7 @@ async def test_an_index_that_fails_while_it_is_used_is_replaced(tmp_path: Path) 
 
         class Failing(Index):
             def __init__(self) -> None: ...
-            def nearest(self, workspace: str, vector: embed.Vector, count: int) -> list[int]:
+            def nearest(self, workspace: str, vector: Vector, count: int) -> list[int]:
                 raise IndexFailed("it broke")
 
             def close(self) -> None:
@@ -161,7 +162,7 @@ async def test_vectors_that_are_still_made_are_said(tmp_path: Path) -> None:
     under_way, go_on = threading.Event(), threading.Event()
 
     class Slow(BagOfWords):
-        def passages(self, texts: Sequence[str]) -> embed.Vector:
+        def passages(self, texts: Sequence[str]) -> Vector:
             under_way.set()
             go_on.wait(60)
             return super().passages(texts)
