@@ -1,4 +1,4 @@
-"""``make bench-endurance``: one long thread over tool output that nobody here wrote, on the strict simulator."""
+"""``make bench-endurance``: long threads over tool output that nobody here wrote, on the strict simulator."""
 
 from __future__ import annotations
 
@@ -19,7 +19,9 @@ from bench.threads import THREAD, Conversation
 from bot.claude import Claude
 from memory.compaction import Marks
 from memory.log import Logs
-from memory.records import Cleared, Compacted
+from memory.records import Cleared, Compacted, Record
+
+THREADS = 8
 
 
 @dataclass(slots=True)
@@ -43,7 +45,18 @@ class Part:
         return {"tool": {"name": "look", "input": {"q": self.left.popleft()}}}
 
 
-async def measure(turns: Sequence[bfcl.Turn], marks: Marks) -> list[Figure]:
+@dataclass(frozen=True, slots=True)
+class Run:
+    """What became of one thread."""
+
+    bill: bill.Bill
+    calls: int
+    characters: int
+    boundaries: list[type[Record]]
+    unreadable: int
+
+
+async def run(turns: Sequence[bfcl.Turn], marks: Marks) -> Run:
     part = Part()
     async with bill.simulator().ClaudeSim(scenario=part) as sim:
         client = anthropic.AsyncAnthropic(api_key="sk-ant-sim", base_url=sim.url, max_retries=0)
@@ -58,19 +71,29 @@ async def measure(turns: Sequence[bfcl.Turn], marks: Marks) -> list[Figure]:
             thread.database.close()
         await client.close()
         found = bill.Bill(list(sim.ledger), sum(1 for request in sim.requests if request["status"] in (400, 413)))
-    kinds = [type(stored.record) for stored in boundaries]
     characters = sum(map(len, part.results.values()))
-    note = f"{len(turns)} turns, {len(part.results):,} calls, {characters:,} characters of results"
-    largest = max(row["total_input"] for row in found.rows)
+    return Run(found, len(part.results), characters, [type(one.record) for one in boundaries], unreadable)
+
+
+async def measure(turns: Sequence[bfcl.Turn], marks: Marks) -> list[Figure]:
+    """All turns, in ``THREADS`` long threads one after the other."""
+    each = -(-len(turns) // THREADS)
+    runs = [await run(turns[start : start + each], marks) for start in range(0, len(turns), each)]
+    bills = [one.bill for one in runs]
+    kinds = [kind for one in runs for kind in one.boundaries]
+    read, cached = (sum(one.total(name) for one in bills) for name in ("total_input", "cache_read"))
+    calls, characters = sum(one.calls for one in runs), sum(one.characters for one in runs)
+    note = f"{len(runs)} threads, {len(turns)} turns, {calls:,} calls, {characters:,} characters of results"
+    largest = max(row["total_input"] for one in bills for row in one.rows)
     return [
-        Figure("requests", len(found.rows), "", note=note),
-        Figure("invalid requests", found.invalid, "", 0),
+        Figure("requests", sum(len(one.rows) for one in bills), "", note=note),
+        Figure("invalid requests", sum(one.invalid for one in bills), "", 0),
         Figure("largest request", largest, "", marks.summarize_hard, note="tokens"),
-        Figure("handles that cannot be read", unreadable, "", 0, note="compared with what the tool returned"),
+        Figure("handles that cannot be read", sum(one.unreadable for one in runs), "", 0, note="against the original"),
         Figure("results set aside, times", kinds.count(Cleared), ""),
         Figure("compactions", kinds.count(Compacted), ""),
-        Figure("cached share of the input", found.cached, ""),
-        Figure("input tokens saved", 1 - found.total("total_input") / sum(found.without), ""),
+        Figure("cached share of the input", cached / read, ""),
+        Figure("input tokens saved", 1 - read / sum(sum(one.without) for one in bills), ""),
     ]
 
 
