@@ -15,6 +15,7 @@ from memory.context import Context
 from memory.records import ModelSaid
 from memory.summary import HEADINGS
 from memory.types import Text, Usage
+from tests.bot.conftest import Build
 from tests.bot.doubles import THREAD, Line, Playback, World, says
 from tests.laws.legality import problems
 from tools.registry import Registry
@@ -22,6 +23,7 @@ from tools.registry import Registry
 LONG = Usage(fresh=50_000, output=10)
 """What the provider counts, so that the conversation is a long one."""
 GOOD = "\n".join(f"## {heading}\nkept" for heading in HEADINGS)
+WORDS = "ship 2.4 to the EU first; 先不要通知客户"
 OFF = Marks(clear_at=0, summarize_at=0)
 LOW = Marks(clear_at=0, summarize_at=3_000, summarize_hard=4_000)
 
@@ -90,3 +92,19 @@ def playback_of(world: World) -> Playback:
 async def say(world: World, words: str) -> None:
     await world.say(words)
     await world.advance()
+
+
+def notices(world: World) -> list[str]:
+    return [words for words in world.surface.words if words.startswith("🗜")]
+
+
+async def compacted(build: Build, line: Line, *more: Line) -> World:
+    """A long thread in which ``compact`` was said, and one question after it."""
+    world = marked(build(player(long_answer(), line, *more), repeat=True))
+    await say(world, WORDS)
+    before = (await world.log()).records[:]
+    await say(world, "compact")
+    kept = await world.turns.logs.matching(THREAD, ['"kind"'])
+    assert kept[: len(before)] == before, "the originals are untouched"
+    await say(world, "and now?")
+    return world

@@ -14,6 +14,7 @@ from tests.bot.shortened import (
     GOOD,
     LOW,
     OFF,
+    WORDS,
     last_text,
     long_answer,
     marked,
@@ -24,8 +25,6 @@ from tests.bot.shortened import (
     wire,
 )
 from tests.message_rules import marks
-
-WORDS = "ship 2.4 to the EU first; 先不要通知客户"
 
 
 @pytest.mark.parametrize(("channel", "times"), [("C1", 1), ("C2", 0)])
