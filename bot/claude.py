@@ -7,7 +7,6 @@ relies on are those of the provider's documentation of autumn 2026.
 
 from __future__ import annotations
 
-import json
 from collections.abc import AsyncGenerator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
@@ -17,14 +16,12 @@ import httpx2
 import structlog
 
 from bot.claude_failures import explained
+from bot.claude_stream import Growing
 from bot.model import (
     Busy,
-    CallNamed,
     Misconfigured,
     ModelEvent,
     Request,
-    TextGrew,
-    ThoughtGrew,
     TooLong,
 )
 from memory.records import ModelSaid
@@ -113,50 +110,28 @@ class Claude:
         return self._summarizes[model]
 
     async def _stream(self, body: Json, betas: list[str]) -> AsyncGenerator[ModelEvent, None]:
-        arguments, whole = _Arguments(), False
-        async with self._messages_api(body).stream(**body, extra_headers=_headers(betas)) as stream:
+        answer, create = Growing(), self._messages_api(body).create
+        async with await create(**body, stream=True, extra_headers=_headers(betas)) as stream:
             async for event in stream:
-                match event.type:
-                    case "text":
-                        yield TextGrew(event.text)
-                    case "thinking":
-                        yield ThoughtGrew(event.thinking)
-                    case "content_block_start":
-                        if event.content_block.type == "tool_use":
-                            yield CallNamed(event.content_block.name)
-                    case "input_json":
-                        arguments.grow(event.partial_json)
-                    case "content_block_stop":
-                        arguments.check()
-                    case "message_stop":
-                        whole = True
-                    case _:
-                        pass
-            if not whole:  # a connection may also end politely, in the middle of an answer
-                raise Busy("the model's answer broke off")
-            final = await stream.get_final_message()
-        yield self._said(final, str(body["model"]))
+                if (news := answer.take(event)) is not None:
+                    yield news
+        if not answer.whole:
+            raise Busy("the model's answer broke off")
+        yield self._said(answer, str(body["model"]))
 
     def _messages_api(self, body: Json) -> Any:
         """Only the client's beta knows the answer that is a summary."""
         return self.client.beta.messages if "compaction" in body else self.client.messages
 
-    def _said(self, final: Any, model: str) -> ModelSaid:
-        if final.stop_reason == "model_context_window_exceeded":
+    def _said(self, answer: Growing, model: str) -> ModelSaid:
+        if answer.stop == "model_context_window_exceeded":
             raise TooLong("the conversation fills the model's whole window")
-        message = Message(role="assistant", parts=tuple(_part(block.to_dict()) for block in final.content))
-        stop = _STOPS.get(final.stop_reason, "end")
+        message = Message(role="assistant", parts=tuple(_part(block) for block in answer.blocks))
+        stop = _STOPS.get(answer.stop, "end")
         if message.calls and stop != "calls":
             stop = "length"  # calls of an answer that did not end with them are never run
-        return ModelSaid(message=message, usage=self._usage(final.usage, model), stop=stop, model=model)
-
-    def _usage(self, usage: Any, model: str) -> Usage:
-        """What was read and written. A summary by the provider is counted beside the answer, not in it."""
-        apart = [one for one in getattr(usage, "iterations", None) or () if one.type == "compaction"]
-        total = Usage()
-        for one in (usage, *apart):
-            total += _cost(one, self.prices.get(model, UNKNOWN_PRICE))
-        return total
+        usage = _usage(answer.usage, self.prices.get(model, UNKNOWN_PRICE))
+        return ModelSaid(message=message, usage=usage, stop=stop, model=model)
 
     # -- the request -----------------------------------------------------------------------------
 
@@ -219,23 +194,7 @@ class Claude:
         return {"cache_control": {"type": "ephemeral", "ttl": ttl}}
 
 
-@dataclass(slots=True)
-class _Arguments:
-    """The arguments of a call as they arrive. The SDK completes cut-off JSON in silence; we refuse it."""
-
-    text: str = ""
-
-    def grow(self, more: str) -> None:
-        self.text += more
-
-    def check(self) -> None:
-        """Raises ``ValueError`` if what has arrived is not a whole object."""
-        if self.text and not isinstance(json.loads(self.text), dict):
-            raise ValueError("the arguments of a call are not an object")
-        self.text = ""
-
-
-_STOPS: dict[str | None, Literal["end", "calls", "length", "refusal", "pause"]] = {
+_STOPS: dict[str, Literal["end", "calls", "length", "refusal", "pause"]] = {
     "end_turn": "end",
     "stop_sequence": "end",
     "tool_use": "calls",
@@ -245,17 +204,24 @@ _STOPS: dict[str | None, Literal["end", "calls", "length", "refusal", "pause"]] 
 }
 
 
-def _cost(usage: Any, price: Price) -> Usage:
-    read, written = usage.cache_read_input_tokens or 0, usage.cache_creation_input_tokens or 0
-    split = usage.cache_creation
-    hour = (split.ephemeral_1h_input_tokens or 0) if split else 0
-    total = usage.input_tokens + read + written
-    factor = price.long_factor if price.long_above and total > price.long_above else 1.0
-    inputs = usage.input_tokens + price.read * read + 1.25 * (written - hour) + 2 * hour
-    dollars = (inputs * price.input + usage.output_tokens * price.output) * factor / 1e6
-    return Usage(
-        fresh=usage.input_tokens, cache_read=read, cache_write=written, output=usage.output_tokens, dollars=dollars
-    )
+def _usage(usage: Json, price: Price) -> Usage:
+    """What was read and written. A summary by the provider is counted beside the answer, not in it."""
+    total = _cost(usage, price)
+    for one in usage.get("iterations") or ():
+        if one["type"] == "compaction":
+            total += _cost(one, price)
+    return total
+
+
+def _cost(usage: Json, price: Price) -> Usage:
+    fresh, output = int(usage.get("input_tokens") or 0), int(usage.get("output_tokens") or 0)
+    read, written = int(usage.get("cache_read_input_tokens") or 0), int(usage.get("cache_creation_input_tokens") or 0)
+    split: Json = usage.get("cache_creation") or {}
+    hour = int(split.get("ephemeral_1h_input_tokens") or 0)
+    factor = price.long_factor if price.long_above and fresh + read + written > price.long_above else 1.0
+    inputs = fresh + price.read * read + 1.25 * (written - hour) + 2 * hour
+    dollars = (inputs * price.input + output * price.output) * factor / 1e6
+    return Usage(fresh=fresh, cache_read=read, cache_write=written, output=output, dollars=dollars)
 
 
 def _headers(betas: Sequence[str]) -> dict[str, str]:
