@@ -33,7 +33,8 @@ from bot.model import (
 from bot.prompts import NOTES
 from memory.context import Context, unbind
 from memory.failpoints import Reach, nothing
-from memory.log import ThreadLog, keep_whole
+from memory.log import ThreadLog
+from memory.log_rows import keep_whole
 from memory.records import (
     ApprovalAsked,
     Framed,
@@ -41,6 +42,7 @@ from memory.records import (
     Noted,
     Record,
     Stopped,
+    Stored,
     ToolEnded,
     ToolStarted,
     digest,
@@ -54,6 +56,7 @@ from tools.policy import Decision, Policy, decide
 from tools.registry import Ran, Registry, failure
 
 Emit = Callable[[AgentEvent], None]
+Take = Callable[..., Awaitable[tuple[Stored, ...]]]
 Allowance = Literal["approval", "grant", "policy"]
 """What lets a change happen."""
 
@@ -267,7 +270,8 @@ class Agent:
     async def _run_reads(self, log: ThreadLog, scene: Scene, calls: list[ToolCall]) -> None:
         async with asyncio.TaskGroup() as group:
             tasks = [group.create_task(self._run(log, scene, call)) for call in calls]
-        await self._append_results(log, scene, [(call, task.result()) for call, task in zip(calls, tasks, strict=True)])
+        results = [(call, task.result()) for call, task in zip(calls, tasks, strict=True)]
+        await self._take_results(log.keep, log, scene, results)
 
     async def _run_write(self, log: ThreadLog, scene: Scene, call: ToolCall, allowance: Allowance) -> None:
         tool = self.tools.get(call.name)
@@ -279,9 +283,9 @@ class Agent:
             await asyncio.shield(running)
         except asyncio.CancelledError:
             # An effect under way is seen through (its time-out bounds it): an unknown outcome would be worse.
-            await self._append_results(log, scene, [(call, await running)])
+            await self._take_results(log.append, log, scene, [(call, await running)])
             raise
-        await self._append_results(log, scene, [(call, running.result())])
+        await self._take_results(log.append, log, scene, [(call, running.result())])
 
     async def _run(self, log: ThreadLog, scene: Scene, call: ToolCall) -> Ran:
         scene.emit(CallStarted(call))
@@ -289,11 +293,13 @@ class Agent:
         scene.emit(CallFinished(call.id, ran.result.line, not ran.result.is_error))
         return ran
 
-    async def _append_results(self, log: ThreadLog, scene: Scene, results: list[tuple[ToolCall, Ran]]) -> None:
+    async def _take_results(
+        self, take: Take, log: ThreadLog, scene: Scene, results: list[tuple[ToolCall, Ran]]
+    ) -> None:
+        """``take`` writes at once what a change came to; what was read may be written with the model's next answer."""
         ended = [self._ended(log, call, ran) for call, ran in results]
         whole = [keep_whole(log.id, _handle(log, call), ran.whole) for call, ran in results if ran.whole is not None]
-        stored = await log.append(*ended, also=whole)
-        for one in stored:
+        for one in await take(*ended, also=whole):
             scene.emit(Recorded(one))
 
     def _ended(self, log: ThreadLog, call: ToolCall, ran: Ran) -> ToolEnded:

@@ -80,6 +80,7 @@ class Turns:
                 if log.fresh:
                     await self._catch_up(log, view)
                 until = await self._advance(log, view)
+                await log.flush()
             finally:
                 await view.settle()
             if until is None and self.learner is not None:

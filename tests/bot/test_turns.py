@@ -225,6 +225,17 @@ async def test_a_log_that_cannot_be_read_is_left_alone_and_people_are_told_once(
     assert await world.turns.inbox.open_threads() == [THREAD], "the next start looks again"
 
 
+async def test_what_was_read_is_not_read_again_after_a_restart_while_a_change_waits(build: Build) -> None:
+    world = build(calls(("look", {"word": "a"}), ("write", {"word": "b"})), says("done"))
+    await world.say("go")
+    assert await world.advance() is not None
+    world.restart()
+    await world.react(world.surface.of("approval")[0].message, "approve")
+    await world.advance()
+    assert world.bench.ran == ["look a", "write b"]
+    assert world.surface.words[-1] == "done"
+
+
 # -- failures of our own ---------------------------------------------------------------------------
 
 
