@@ -32,7 +32,9 @@ def visible(audience: Audience) -> sa.ColumnElement[bool]:
     if audience.room == "direct":
         readable = readable | (columns.channel.in_(sorted(audience.channels)) & (columns.room != "direct"))
     # Joined to nothing, so that SQLite does not walk the whole workspace by its index where ids or their order do.
-    here = (columns.workspace.concat("") == audience.workspace) & (columns.status == "active") & (columns.room != "closed")
+    here = (
+        (columns.workspace.concat("") == audience.workspace) & (columns.status == "active") & (columns.room != "closed")
+    )
     return here & holds & readable
 
 

@@ -39,15 +39,26 @@ class Team:
     async def ask(self, person: str, channel: str, words: str) -> Locator:
         """Say something in a channel; the answer in its thread."""
         page = self.page
-        await page.get_by_role("radio", name=person).click()
-        await page.get_by_role("button", name=re.compile(rf"{channel}$")).first.click()
+        await self.enter(person, channel)
         field = page.get_by_role("combobox", name="Message")
         await field.fill(words)
         await field.press("Enter")
         await expect(field).to_have_value("")
-        root = page.locator("#list article").filter(has_text=words.removeprefix("@Bobbin ")).last
-        await root.locator("button.replies").click(timeout=SLOW)
+        said = words.removeprefix("@Bobbin ")
+        await page.locator("#list article").filter(has_text=said).last.locator("button.replies").click(timeout=SLOW)
+        await expect(page.locator("#replies article").first).to_contain_text(said)
         return await self.answer()
+
+    async def enter(self, person: str, channel: str) -> None:
+        """Be somebody in a channel; what was typed before the page shows it would be kept as a draft elsewhere."""
+        await self.act_as(person)
+        await self.page.get_by_role("button", name=re.compile(rf"{channel}$")).first.click()
+        await expect(self.page.locator("#title")).to_contain_text(channel)
+
+    async def act_as(self, person: str) -> None:
+        radio = self.page.get_by_role("radio", name=person)
+        await radio.click()
+        await expect(radio).to_have_attribute("aria-checked", "true")
 
     async def reply(self, words: str) -> Locator:
         field = self.page.get_by_role("combobox", name="Reply in thread")
@@ -70,8 +81,9 @@ class Team:
         return self.page.locator("#replies article", has_text=re.compile("Scripted demo model|演示用脚本模型"))
 
     async def home(self, person: str) -> Locator:
-        await self.page.get_by_role("radio", name=person).click()
+        await self.act_as(person)
         await self.page.get_by_role("button", name="App Home").click()
+        await expect(self.page.locator("#title")).to_have_text("Bobbin")
         return self.page.locator("#list .home")
 
     async def picture(self, name: str) -> None:
@@ -179,12 +191,11 @@ async def test_the_home_lists_searches_edits_and_forgets(team: Team) -> None:
 
 async def test_a_pin_keeps_a_message_of_anybody(team: Team) -> None:
     page = team.page
-    await page.get_by_role("radio", name=WEI).click()
-    await page.get_by_role("button", name=re.compile("news$")).first.click()
+    await team.enter(WEI, "news")
     await page.get_by_role("combobox", name="Message").fill("The on-call phone has the number 4711.")
     await page.keyboard.press("Enter")
     said = page.locator("#list article", has_text="on-call phone").last
-    await page.get_by_role("radio", name=ANA).click()
+    await team.act_as(ANA)
     await said.hover()
     await said.get_by_label("Add reaction").click()
     await page.get_by_role("dialog").get_by_label("pushpin").click()
