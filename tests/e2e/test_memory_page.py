@@ -40,12 +40,15 @@ class Team:
         """Say something in a channel; the answer in its thread."""
         page = self.page
         await self.enter(person, channel)
+        said = words.removeprefix("@Bobbin ")
+        same = page.locator("#list article").filter(has_text=said)
+        earlier = await same.count()
         field = page.get_by_role("combobox", name="Message")
         await field.fill(words)
         await field.press("Enter")
         await expect(field).to_have_value("")
-        said = words.removeprefix("@Bobbin ")
-        await page.locator("#list article").filter(has_text=said).last.locator("button.replies").click(timeout=SLOW)
+        await expect(same).to_have_count(earlier + 1)
+        await same.last.locator("button.replies").click(timeout=SLOW)
         await expect(page.locator("#replies article").first).to_contain_text(said)
         return await self.answer()
 
@@ -121,7 +124,9 @@ async def test_told_in_one_thread_known_in_another_and_corrected(team: Team) -> 
     await team.picture("2-known-in-another-thread-and-language")
 
     await expect(await team.ask(ANA, "general", "@Bobbin which is the staging database?")).to_contain_text("db-stg-2")
-    await expect(await team.reply("that's wrong, it is db-stg-3")).to_contain_text("the staging database is db-stg-3")
+    corrected = await team.reply("that's wrong, it is db-stg-3")
+    await expect(corrected).to_contain_text("The note reads now: the staging database is db-stg-3")
+    await expect(corrected).not_to_contain_text("http")
     await team.picture("3-corrected")
     new = await team.ask(WEI, "news", "@Bobbin which one is the staging database now?")
     await expect(new).to_contain_text("db-stg-3")
