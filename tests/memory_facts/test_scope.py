@@ -2,23 +2,27 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from memory.audience import Audience, Room, Scope, Source, may_see, scope_of
 from memory.db import Database
 from memory.facts import Facts
+from memory.remember import Memory
 from memory.types import ThreadKey
-from tests.memory_facts.people import TEAM, claim
+from tests.memory_facts.people import TEAM, BagOfWords, Still, claim
 
 PEOPLE = ("U1", "U2", "U3", "U4", "G1", "X1")
 """Members, a guest and an outsider."""
 KINDS = ("fact", "preference", "task", "person")
+GRAPHS = settings(max_examples=10_000 if os.environ.get("HYPOTHESIS_PROFILE") == "long" else 60)
+"""So many memberships of people in channels are tried."""
 
 
 @dataclass(frozen=True)
@@ -82,6 +86,7 @@ def tellings(draw: st.DrawFn) -> tuple[World, Channel, Channel, str, str, Scope]
     return world, there, here, author, asker, scope
 
 
+@GRAPHS
 @given(tellings(), st.sampled_from("12"))
 def test_nobody_reads_what_they_could_not_have_read(
     telling: tuple[World, Channel, Channel, str, str, Scope], thread: str
@@ -118,6 +123,7 @@ def facts(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Facts]:
     database.close()
 
 
+@GRAPHS
 @given(telling=tellings(), thread=st.sampled_from("12"), shared=st.booleans())
 async def test_sql_and_the_rule_agree(
     facts: Facts, telling: tuple[World, Channel, Channel, str, str, Scope], thread: str, shared: bool
@@ -131,6 +137,41 @@ async def test_sql_and_the_rule_agree(
     try:
         found = await facts.get(audience, [fact.id])
         assert bool(found) == may_see(scope, source, audience)
+    finally:
+        await facts.forget([fact])
+
+
+@GRAPHS
+@given(
+    telling=tellings(), room=st.sampled_from(("public", "private", "closed")), members=st.sets(st.sampled_from(PEOPLE))
+)
+async def test_what_changed_since_counts(
+    facts: Facts, telling: tuple[World, Channel, Channel, str, str, Scope], room: Room, members: set[str]
+) -> None:
+    """A channel turned private or public, people left or came: who could read the source now is what matters."""
+    world, there, here, _, asker, scope = telling
+    source = Source(workspace=TEAM, channel=there.id, room=there.room)
+    fact, _ = await facts.add(
+        claim("The tea is in rack 5.").model_copy(update={"scope": scope, "source": source}), None, "", keep="asked"
+    )
+    kind: Room = "closed" if members & {"X1"} else room
+    changed = Channel(there.id, kind, frozenset(members) | {"U1"}) if there.room != "direct" else there
+    later = World(tuple(changed if one.id == there.id else one for one in world.channels))
+    here = changed if here.id == there.id else here
+    memory = Memory(facts, Still(facts, lambda _: BagOfWords(), "", embedder=BagOfWords()), str)
+    memory.vectors.ready.set()
+
+    async def now_there(said: Source) -> Source:
+        return said.model_copy(update={"room": changed.room})
+
+    try:
+        if asker not in here.members:
+            return
+        audience = later.audience(here, asker, "1")
+        recalled = await memory.recall("where is the tea, in which rack?", audience, now_there=now_there)
+        listed = await memory.listed(audience, limit=5, now_there=now_there)
+        if recalled or listed:
+            assert here.readers <= changed.readers
     finally:
         await facts.forget([fact])
 
