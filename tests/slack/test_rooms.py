@@ -25,9 +25,12 @@ async def test_a_long_look_up_goes_on_when_the_first_one_has_no_more_patience() 
         with pytest.raises(TimeoutError):
             async with asyncio.timeout(0.2):
                 await rooms.audience(thread, ANA)
+        (begun,) = rooms._looking.values()  # pyright: ignore[reportPrivateUsage] - nothing else shows that it goes on
         first, second = await asyncio.gather(rooms.audience(thread, ANA), rooms.audience(thread, ANA))
         assert first == second
         assert not first.restricted
+        assert begun.done()
+        assert not begun.cancelled()
         assert len(edge.calls("users.list")) == 1
 
 
