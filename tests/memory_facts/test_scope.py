@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
 from memory.audience import Audience, Room, Scope, Source, may_see, scope_of
@@ -156,8 +156,16 @@ def upheavals(draw: st.DrawFn) -> tuple[World, Channel, Channel, Channel]:
     return later, there, now, now if here.id == there.id else here
 
 
+def turned_private() -> tuple[World, Channel, Channel, Channel]:
+    """Two public channels, of which the one where it was said has become private."""
+    there, here = Channel("C0", "public", frozenset({"U1"})), Channel("C1", "public", frozenset({"U2"}))
+    now = Channel("C0", "private", frozenset({"U1"}))
+    return World((now, here)), there, now, here
+
+
 @GRAPHS
 @given(upheavals(), st.sampled_from(PEOPLE))
+@example(turned_private(), "U2")
 async def test_who_can_read_the_source_now_is_what_counts(
     facts: Facts, upheaval: tuple[World, Channel, Channel, Channel], asker: str
 ) -> None:
