@@ -20,8 +20,12 @@ from bot.clients import authenticate, model_client, slack_client
 from bot.config import SCRIPTED, ConfigurationError, Settings
 from bot.lock import FolderLock, Locked
 from bot.manifest import manifest, scopes
+from bot.remembering import make_embedder
 from bot.secrets import Mask
 from memory.db import Database, DatabaseError
+from memory.embed import EmbedderError
+from memory.index import Index, IndexFailed
+from memory.probe import survives
 
 OLDEST_PYTHON = (3, 11)
 LEAST_SPACE = 200_000_000
@@ -65,6 +69,9 @@ async def _examine(settings: Settings) -> AsyncGenerator[Finding]:
     for finding in _machine(settings):
         yield finding
     yield await _database(settings)
+    yield await _embedder(settings)
+    if settings.chroma_url:
+        yield await _index(settings)
     named = " ".join(problems)
     if "SLACK_BOT_TOKEN" not in named:
         async for finding in _slack(settings):
@@ -148,6 +155,29 @@ async def _database(settings: Settings) -> Finding:
 
 
 # -- Slack ---------------------------------------------------------------------------------------
+
+
+async def _embedder(settings: Settings) -> Finding:
+    """Who makes vectors must make one; native code is tried in a process of its own first."""
+    first = settings.embedder != "local" or await survives("embedder")
+    try:
+        async with asyncio.timeout(PATIENCE):
+            embedder = await asyncio.to_thread(make_embedder, settings, first=first)
+            vector = await asyncio.to_thread(embedder.query, "ready?")
+    except (EmbedderError, TimeoutError) as error:
+        said = str(error) or f"{settings.embedder}: no vector within {PATIENCE:.0f} s"
+        return Finding(False, "embedder", said, "Until then facts are found by their words only.")
+    return Finding(True, "embedder", f"{embedder.name}, {len(vector)} numbers a vector")
+
+
+async def _index(settings: Settings) -> Finding:
+    try:
+        async with asyncio.timeout(PATIENCE):
+            await asyncio.to_thread(lambda: Index(settings.chroma_url, "").workspaces())
+    except (IndexFailed, TimeoutError) as error:
+        fix = "Check BOBBIN_CHROMA_URL, or leave it empty. Until then facts are found by exact search."
+        return Finding(False, "Chroma", str(error) or "no answer", fix)
+    return Finding(True, "Chroma", f"{settings.chroma_url} answers")
 
 
 async def _slack(settings: Settings) -> AsyncGenerator[Finding]:
