@@ -119,6 +119,8 @@ WORDS: dict[str, dict[Language, str]] = {
     ),
     "memory.own": _both("From you", "来自你"),
     "memory.others": _both("From others", "来自他人"),
+    "memory.to_one": _both("for this person only", "仅限本人"),
+    "memory.in_channel": _both("only in {channel}", "仅限 {channel}"),
     "memory.nothing": _both("Nothing yet.", "暂无内容。"),
     "memory.results": _both("Found for “{query}”", "“{query}”的结果"),
     "memory.newest": _both(

@@ -82,7 +82,9 @@ async def authenticate(client: AsyncWebClient) -> Any:
 async def identify(client: AsyncWebClient) -> Own:
     """Who we are. Raises ``ConfigurationError`` as ``authenticate`` does."""
     found = await authenticate(client)
-    return Own(str(found["team_id"]), str(found["user_id"]), str(found.get("bot_id") or ""))
+    address = urlsplit(str(found.get("url") or ""))
+    messages = f"{address.netloc}/archives/" if address.netloc else ""
+    return Own(str(found["team_id"]), str(found["user_id"]), str(found.get("bot_id") or ""), messages)
 
 
 async def check_app_token(client: AsyncWebClient, token: str) -> None:

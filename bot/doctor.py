@@ -21,8 +21,12 @@ from bot.clients import authenticate, model_client, slack_client
 from bot.config import SCRIPTED, ConfigurationError, Settings, unknown_names
 from bot.lock import FolderLock, Locked
 from bot.manifest import manifest, scopes
+from bot.remembering import make_embedder
 from bot.secrets import Mask
 from memory.db import Database, DatabaseError
+from memory.index import Index, IndexFailed
+from memory.probe import survives
+from memory.vector import EmbedderError
 
 OLDEST_PYTHON = (3, 11)
 LEAST_SPACE = 200_000_000
@@ -59,16 +63,12 @@ async def examine(load: Callable[[], Settings]) -> AsyncGenerator[Finding]:
 
 async def _examine(settings: Settings) -> AsyncGenerator[Finding]:
     problems = settings.missing()
-    for problem in problems:
-        yield Finding(False, "settings", problem)
-    unknown = unknown_names(os.environ)
-    for problem in unknown:
-        yield Finding(False, "settings", problem)
-    if not problems and not unknown:
-        yield Finding(True, "settings", f"{settings.mode} mode, model {settings.model}")
-    for finding in _machine(settings):
+    for finding in (*_names(settings, [*problems, *unknown_names(os.environ)]), *_machine(settings)):
         yield finding
     yield await _database(settings)
+    yield await _embedder(settings)
+    if settings.chroma_url:
+        yield await _index(settings)
     named = " ".join(problems)
     if "SLACK_BOT_TOKEN" not in named:
         async for finding in _slack(settings):
@@ -78,6 +78,12 @@ async def _examine(settings: Settings) -> AsyncGenerator[Finding]:
     if "ANTHROPIC_API_KEY" not in named:
         async for finding in _model(settings):
             yield finding
+
+
+def _names(settings: Settings, problems: list[str]) -> list[Finding]:
+    """What is missing or misspelt."""
+    well = Finding(True, "settings", f"{settings.mode} mode, model {settings.model}")
+    return [Finding(False, "settings", problem) for problem in problems] or [well]
 
 
 async def show(findings: AsyncIterator[Finding]) -> bool:
@@ -152,6 +158,29 @@ async def _database(settings: Settings) -> Finding:
 
 
 # -- Slack ---------------------------------------------------------------------------------------
+
+
+async def _embedder(settings: Settings) -> Finding:
+    """Who makes vectors must make one; native code is tried in a process of its own first."""
+    first = settings.embedder != "local" or await survives("embedder")
+    try:
+        async with asyncio.timeout(PATIENCE):
+            embedder = await asyncio.to_thread(make_embedder, settings, first=first)
+            vector = await asyncio.to_thread(embedder.query, "ready?")
+    except (EmbedderError, TimeoutError) as error:
+        said = str(error) or f"{settings.embedder}: no vector within {PATIENCE:.0f} s"
+        return Finding(False, "embedder", said, "Until then facts are found by their words only.")
+    return Finding(True, "embedder", f"{embedder.name}, {len(vector)} numbers a vector")
+
+
+async def _index(settings: Settings) -> Finding:
+    try:
+        async with asyncio.timeout(PATIENCE):
+            await asyncio.to_thread(lambda: Index(settings.chroma_url, "").workspaces())
+    except (IndexFailed, TimeoutError) as error:
+        fix = "Check BOBBIN_CHROMA_URL, or leave it empty. Until then facts are found by exact search."
+        return Finding(False, "Chroma", str(error) or "no answer", fix)
+    return Finding(True, "Chroma", f"{settings.chroma_url} answers")
 
 
 async def _slack(settings: Settings) -> AsyncGenerator[Finding]:

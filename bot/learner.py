@@ -117,7 +117,7 @@ class Learner:
                 break
             kept.insert(0, one)
         heard = [
-            Heard(f"m{i}", one.message, one.author, one.at, one.text[:CHARACTERS], await self.rooms.link(one.message))
+            Heard(f"m{i}", one.message, one.author, one.at, one.text[:CHARACTERS])
             for i, one in enumerate(kept, start=1)
         ]
         known = [one.fact for one in await self.memory.facts.get(audience, recalled)]
@@ -136,7 +136,8 @@ class Learner:
                     await self.memory.facts.touch([twin.id])
                     return False
                 try:
-                    _, fresh = await self.memory.add(new, keep="learned", replaces=old.id if old else None)
+                    linked = new.model_copy(update={"link": await self.rooms.link(new.message)})
+                    _, fresh = await self.memory.add(linked, keep="learned", replaces=old.id if old else None)
                 except (Forgotten, Refused) as error:
                     structlog.get_logger().info("not kept", action="fact_refused", why=str(error))
                     return False

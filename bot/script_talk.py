@@ -102,7 +102,7 @@ def _set_aside(done: Sequence[tuple[ToolCall, ToolResult]]) -> ToolCall | None:
 
 _NOTE = re.compile(
     r"- note (\d+) · [\d-]+ · [^\n]*? \([UW]\w+\)(?: \(older than note \d+\))?: "
-    r"(.+?)(?: <https?://\S+>|\. It takes the place.*)*$",
+    r"(.+?)(?: <https?://\S+>)?(?: It takes the place of note \d+\.)?$",
     re.MULTILINE,
 )
 

@@ -86,7 +86,7 @@ _WORDS: dict[str, tuple[str, str]] = {
     "corrected": ("**Corrected.** The note reads now: {text}", "**已更正。** 现在的内容：{text}"),
     "looks_up": ("I look into what people told me.", "我查一下大家告诉过我的内容。"),
     "unknown": (
-        "**I know nothing about that that I may tell here.** Say “remember that …” to teach me.",
+        "**I know nothing about that, at least nothing that I may tell here.** Say “remember that …” to teach me.",
         "**关于这一点，我没有可以在此告知的内容。** 说“记住……”即可教我。",
     ),
     "notes": ("People here said:\n\n{listed}", "这里的人说过：\n\n{listed}"),

@@ -39,7 +39,6 @@ class Heard:
     author: Person
     at: float
     text: str
-    link: str = ""
 
 
 class Add(Value):
@@ -210,7 +209,6 @@ def _claim(claim: Add | Supersede, said: Heard, lesson: Lesson) -> NewFact | Non
         author=said.author.id,
         author_name=said.author.name,
         message=said.message,
-        link=said.link,
     )
 
 

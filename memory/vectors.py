@@ -17,7 +17,7 @@ import structlog
 from memory.audience import Audience
 from memory.fact import Fact
 from memory.facts import Facts
-from memory.index import Index, IndexFailed, discard, is_address, locked
+from memory.index import Index, IndexFailed, discard, give_back, is_address, locked
 from memory.probe import survives
 from memory.vector import Embedder, EmbedderError, Vector, Worker, packed, unpacked
 
@@ -197,6 +197,7 @@ class Vectors:
                 raise
             self.index = index
             self.trouble.pop("index", None)
+            await self._indexing.run(give_back)
         except IndexFailed as error:
             self.trouble["index"] = f"no index ({error}): exact search instead"
             structlog.get_logger().warning("no index", action="index_failed", why=str(error))

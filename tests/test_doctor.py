@@ -75,6 +75,7 @@ async def scene(tmp_path: Path) -> AsyncIterator[Scene]:
         "ANTHROPIC_API_KEY": KEY,
         "ANTHROPIC_BASE_URL": f"http://127.0.0.1:{runner.addresses[0][1]}",
         "BOBBIN_HTTP_PORT": "0",
+        "BOBBIN_EMBEDDER": "light",  # loads at once; the default has a test of its own
     }
     yield Scene(slack, settings, tmp_path)
     await runner.cleanup()
@@ -85,7 +86,7 @@ async def test_when_all_is_well_every_part_says_so(scene: Scene, monkeypatch: py
     found = await scene.check(monkeypatch)
     assert [finding for finding in found.values() if not finding.well] == []
     assert list(found) == [
-        *("Python", "settings", "data folder", "port", "database", "Slack", "scopes", "clock"),
+        *("Python", "settings", "data folder", "port", "database", "embedder", "Slack", "scopes", "clock"),
         *("app token", "model key", "model"),
     ]
     assert "as @bobbin" in found["Slack"].said
@@ -108,6 +109,8 @@ async def test_when_all_is_well_every_part_says_so(scene: Scene, monkeypatch: py
         ("BOBBIN_DATABASE_URL", "nonsense", "database", "Write sqlite:///"),
         ("BOBBIN_DATABASE_URL", "mongodb://u:secret@x/y", "database", "Write sqlite:///"),
         ("BOBBIN_DATABASE_URL", "postgresql+psycopg://u:secret@127.0.0.1:9/x", "database", "cannot be opened"),
+        ("BOBBIN_EMBEDDER_URL", "http://127.0.0.1:9", "embedder", "http://127.0.0.1:9/embeddings made no vectors"),
+        ("BOBBIN_CHROMA_URL", "http://127.0.0.1:9", "Chroma", "Could not connect to a Chroma server"),
         ("BOBBIN_STEPS", "many", "settings", "BOBBIN_STEPS"),
     ],
 )
@@ -115,6 +118,8 @@ async def test_what_is_wrong_is_named(
     scene: Scene, monkeypatch: pytest.MonkeyPatch, name: str, value: str, what: str, told: str
 ) -> None:
     scene.settings[name] = value
+    if name == "BOBBIN_EMBEDDER_URL":
+        scene.settings["BOBBIN_EMBEDDER"] = "openai"
     found = await scene.check(monkeypatch)
     assert not found[what].well
     assert told in found[what].said
@@ -131,6 +136,18 @@ async def test_a_model_by_its_short_name_and_other_providers(scene: Scene, monke
     assert "needs no key" in (await scene.check(monkeypatch))["model"].said
     scene.settings |= {"BOBBIN_MODEL": "x", "BOBBIN_PROVIDER": "bedrock"}
     assert "bedrock is not checked" in (await scene.check(monkeypatch))["model"].said
+
+
+@pytest.mark.parametrize("crashes", [False, True])
+async def test_the_default_embedder_and_what_stands_in_for_it(
+    scene: Scene, monkeypatch: pytest.MonkeyPatch, crashes: bool
+) -> None:
+    del scene.settings["BOBBIN_EMBEDDER"]
+    if crashes:
+        monkeypatch.setattr(sys, "executable", "/bin/false")
+    found = (await scene.check(monkeypatch))["embedder"]
+    assert found.well
+    assert found.said.startswith("use3," if crashes else "e5small-use3")
 
 
 async def test_a_data_folder_that_cannot_be_made(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -212,7 +229,7 @@ async def test_the_command_prints_a_line_for_each_and_exits_with_2_or_0(scene: S
 
     code, said = await run()
     broken, told = await run(BOBBIN_MODEL="claude-nothing", BOBBIN_DOLLAR="1")
-    assert (code, said.count("✓"), said.count("✗")) == (0, 11, 0)
+    assert (code, said.count("✓"), said.count("✗")) == (0, 12, 0)
     assert "All is well" in said
     assert (broken, told.count("✗")) == (2, 2)
     assert "Did you mean BOBBIN_DOLLARS?" in told

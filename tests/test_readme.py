@@ -17,6 +17,7 @@ from memory.db import Database
 from memory.log import Logs
 from memory.types import Person, ThreadKey, ToolCall
 from tools.base import Chat, Effect, Tool, ToolContext
+from tools.memory import Notebook, memory_tools
 from tools.registry import Registry
 
 TOP = Path(__file__).parent.parent
@@ -85,10 +86,13 @@ async def test_the_tool_that_is_shown_works() -> None:
 
 def test_the_tools_that_are_named_are_those_that_there_are(tmp_path: Path) -> None:
     database = Database(f"sqlite:///{tmp_path}/x.db")
-    tools = list(offered(Logs(database)))
+    tools = list(offered(Logs(database), *memory_tools(cast("Notebook", None))))
     database.close()
-    reads, changes = re.findall(r"^(?:Reads run at once|Changes ask first): (.+?)\.$", README, re.MULTILINE | re.DOTALL)
-    for named, effects in ((reads, {Effect.READ}), (changes, {Effect.WRITE, Effect.DESTROY})):
+    reads, notes, changes = re.findall(
+        r"^(?:Reads run at once|Notes run at once|Changes ask first)\b[^:]*: (.+?)\.$", README, re.MULTILINE | re.DOTALL
+    )
+    kinds = ((reads, {Effect.READ}), (notes, {Effect.NOTE}), (changes, {Effect.WRITE, Effect.DESTROY}))
+    for named, effects in kinds:
         assert set(re.findall(r"`(\w+)`", named)) == {tool.name for tool in tools if tool.effect in effects}
 
 

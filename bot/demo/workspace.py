@@ -74,6 +74,7 @@ class Workspace:
         "@Bobbin what happened in #ops today?",
         "@Bobbin post in #news that release 2.4 is out",
         "@Bobbin 用中文总结一下 #ops 的讨论",
+        "@Bobbin remember that the staging database is db-stg-2",
     )
     """What the page proposes to a first-time visitor."""
     files: dict[str, StoredFile] = field(default_factory=dict[str, StoredFile])

@@ -162,7 +162,7 @@ class Home:
         if not facts:
             return say("memory.nothing", locale)
         return "\n".join(
-            [say("memory.title", locale), *(f"• {line(fact)}" for fact in facts), say("memory.how", locale)]
+            [say("memory.title", locale), *(f"• {line(fact, locale)}" for fact in facts), say("memory.how", locale)]
         )
 
     def _soon(self, work: Coroutine[Any, Any, None]) -> None:

@@ -29,11 +29,21 @@ class Page:
     query: str = ""
 
 
-def line(fact: Fact) -> str:
-    """One fact in Slack's markup."""
+def line(fact: Fact, locale: str) -> str:
+    """One fact in Slack's markup, with its day, its author, and who may know it if that is not everybody."""
     text = one_line(fact.text).translate(_ESCAPED)
-    source = f" · <{fact.link}|{day(fact.valid_from)}>" if fact.link else f" · {day(fact.valid_from)}"
-    return f"`{fact.id}` {text}{source} · {fact.author_name.translate(_ESCAPED)}"
+    when = f"<{fact.link}|{day(fact.valid_from)}>" if fact.link else day(fact.valid_from)
+    return " · ".join([f"`{fact.id}` {text}", when, fact.author_name.translate(_ESCAPED), *_known_to(fact, locale)])
+
+
+def _known_to(fact: Fact, locale: str) -> list[str]:
+    match fact.scope.kind:
+        case "workspace":
+            return []
+        case "user":
+            return [say("memory.to_one", locale)]
+        case "channel" | "thread":
+            return [say("memory.in_channel", locale, channel=f"<#{fact.source.channel}>")]
 
 
 def home_blocks(page: Page) -> list[Json]:
@@ -41,13 +51,14 @@ def home_blocks(page: Page) -> list[Json]:
     blocks.append(_search_field(page))
     if page.query:
         blocks += _part(page, say("memory.results", page.locale, query=page.query[:80]), [*page.own, *page.others])
-        blocks.append(_actions(_button("all", say("memory.all", page.locale))))
     else:
         blocks += _part(page, say("memory.own", page.locale), page.own[:OWN])
         blocks += _part(page, say("memory.others", page.locale), page.others[:OTHERS])
         if len(page.own) > OWN or len(page.others) > OTHERS:
             blocks.append(_context(say("memory.newest", page.locale)))
-    return [*blocks, {"type": "divider"}, _actions(_button("export", say("memory.export", page.locale)))]
+    everything = [_button("all", say("memory.all", page.locale))] if page.query else []
+    export = _button("export", say("memory.export", page.locale))
+    return [*blocks, {"type": "divider"}, _actions(*everything, export)]
 
 
 def edit_form(fact: Fact, query: str, locale: str) -> Json:
@@ -91,7 +102,7 @@ def _part(page: Page, title: str, facts: Sequence[Fact]) -> list[Json]:
 
 def _fact_blocks(page: Page, fact: Fact) -> list[Json]:
     """The owner may forget; only who said it may say what is right instead."""
-    blocks = [_section(line(fact)[:2_900])]
+    blocks = [_section(line(fact, page.locale)[:2_900])]
     if not owns(fact, page.person):
         return blocks
     forget = _button(f"forget:{fact.id}", say("memory.forget", page.locale), page.query, style="danger")

@@ -50,11 +50,17 @@ def host_of(address: str) -> str:
 
 
 def is_named(address: str, hosts: frozenset[str]) -> bool:
-    """Whether the address is of the plain shape and leads to one of these hosts, or is the name of a file."""
+    """Whether the address is of the plain shape and leads to one of these hosts, or is the name of a file.
+
+    A host with a path, as ``team.slack.com/archives/``, stands for the addresses that begin so.
+    """
     if regex.fullmatch(_FILE, address):
         return True
     plain = regex.fullmatch(_PLAIN, regex.sub(_EAST_ASIAN_START, "", address))
-    return plain is not None and host_of(plain["host"]) in hosts
+    if plain is None:
+        return False
+    behind_scheme = regex.sub(r"(?i)^https?://", "", plain[0])
+    return host_of(plain["host"]) in hosts or behind_scheme.startswith(tuple(one for one in hosts if "/" in one))
 
 
 def trimmed(address: str) -> str:

@@ -47,6 +47,8 @@ class Own:
     team: str
     user: str
     bot: str
+    messages: str = ""
+    """What addresses of messages in this workspace begin with, without the scheme."""
 
     def wrote(self, message: Json) -> bool:
         return message.get("user") == self.user or (bool(self.bot) and message.get("bot_id") == self.bot)

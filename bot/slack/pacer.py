@@ -38,6 +38,7 @@ RATES = {
     "chat.postMessage": Rate(240, 60),
     "chat.postMessage:channel": Rate(4, 4.4),
     "chat.postEphemeral": Rate(90, 60),
+    "chat.getPermalink": Rate(180, 60),
     "reactions.add": Rate(45, 60),
     "reactions.remove": Rate(18, 60),
     "conversations.replies": Rate(45, 60),
@@ -45,8 +46,12 @@ RATES = {
     "conversations.info": Rate(45, 60),
     "conversations.list": Rate(18, 60),
     "conversations.members": Rate(90, 60),
+    "conversations.open": Rate(45, 60),
+    "users.conversations": Rate(45, 60),
     "users.info": Rate(90, 60),
     "users.list": Rate(18, 60),
+    "views.open": Rate(90, 60),
+    "views.publish": Rate(90, 60),
 }
 DEFAULT = Rate(18, 60)
 

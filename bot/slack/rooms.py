@@ -22,6 +22,8 @@ from memory.types import MessageId, ThreadKey
 Json = Mapping[str, Any]
 Value = TypeVar("Value")
 
+PATIENCE = 3.0
+"""Seconds that something to remember waits for its address; it is worth more than that."""
 FRESH_MEMBERS, FRESH_GUESTS = 60.0, 600.0
 """Seconds for which it is remembered who is in a channel, and who is a guest at all."""
 
@@ -37,6 +39,7 @@ class SlackRooms:
     own: Own
     clock: Callable[[], float]
     _known: dict[str, tuple[float, Any]] = field(default_factory=dict[str, tuple[float, Any]])
+    _looking: dict[str, asyncio.Task[Any]] = field(default_factory=dict[str, asyncio.Task[Any]])
 
     async def audience(self, thread: ThreadKey, person: str) -> Audience:
         place = spot(thread)
@@ -93,8 +96,9 @@ class SlackRooms:
     async def link(self, message: MessageId) -> str:
         place = spot(message)
         try:
-            found = await self.gateway.read("chat.getPermalink", channel=place.channel, message_ts=place.ts)
-        except (Refused, Lost):
+            async with asyncio.timeout(PATIENCE):
+                found = await self.gateway.read("chat.getPermalink", channel=place.channel, message_ts=place.ts)
+        except (Refused, Lost, TimeoutError):
             return ""
         return str(found.get("permalink") or "")
 
@@ -137,10 +141,20 @@ class SlackRooms:
         return await self._remembered(f"dm:{person}", FRESH_GUESTS, open_it) or ""
 
     async def _remembered(self, key: str, fresh: float, look: Callable[[], Awaitable[Value]]) -> Value | None:
-        """What was looked up not long ago; None if Slack does not say."""
-        now = self.clock()
-        if (old := self._known.get(key)) is not None and now - old[0] < fresh:
+        """What was looked up not long ago; None if Slack does not say.
+
+        A look-up goes on when those who asked have no more patience: the pages of a large workspace take minutes.
+        """
+        if (old := self._known.get(key)) is not None and self.clock() - old[0] < fresh:
             return old[1]
+        if key not in self._looking:
+            task = asyncio.get_running_loop().create_task(self._look_up(key, look))
+            self._looking[key] = task
+            task.add_done_callback(lambda _: self._looking.pop(key, None))
+        return await asyncio.shield(self._looking[key])
+
+    async def _look_up(self, key: str, look: Callable[[], Awaitable[Value]]) -> Value | None:
+        now = self.clock()
         try:
             found = await look()
         except (Refused, Lost) as error:

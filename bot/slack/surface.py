@@ -139,7 +139,7 @@ class SlackSurface:
         """For each message: its forms, best first; each form is one or more posts."""
         match body:
             case Answer(markdown=markdown, notify=notify, trusted_words=words):
-                hosts = None if words is None else named_hosts(words)
+                hosts = None if words is None else named_hosts(words) | {self.reader.own.messages} - {""}
                 return [_rungs(rungs) for rungs in answer_messages(markdown, notify, hosts)]
             case Notice(markdown=markdown, notify=notify):
                 return [_rungs(rungs) for rungs in answer_messages(markdown, notify)]

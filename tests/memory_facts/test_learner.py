@@ -96,6 +96,7 @@ async def test_what_was_said_is_learned_once_and_its_cost_is_booked(office: Offi
     assert len(await office.learner.learn(THREAD)) == 1
     assert await office.texts() == ["The staging db is db-stg-2."]
     assert office.rooms.kept == [message]
+    assert [fact.link for fact in await office.memory.facts.of_message(message)] == [f"https://chat.example/{message}"]
     assert await office.spend.today(office.learner.clock(), ANA.id) == pytest.approx(0.01)
     assert await office.learner.learned.behind() == []
     assert await office.learner.learn(THREAD) == []

@@ -35,7 +35,7 @@ SECRET = "xoxb-1234567890-abcdefghij"
 
 
 def heard(text: str, name: str = "m1", author: Any = ANA) -> Heard:
-    return Heard(name, MessageId(f"T1:C1:{name}"), author, 1_800_000_000.0, text, "https://chat.example/1")
+    return Heard(name, MessageId(f"T1:C1:{name}"), author, 1_800_000_000.0, text)
 
 
 def known(text: str, number: int = 7, **more: Any) -> Fact:
@@ -54,11 +54,7 @@ def add(text: str, message: str = "m1", **more: Any) -> dict[str, Any]:
 def test_a_claim_is_learned_with_who_where_and_when() -> None:
     (change,) = learned([add("The staging database is db-stg-2.", kind="fact")], heard("staging db is db-stg-2 now"))
     assert isinstance(change, Learn)
-    assert (change.fact.author, change.fact.source.channel, change.fact.link) == (
-        ANA.id,
-        "C1",
-        "https://chat.example/1",
-    )
+    assert (change.fact.author, change.fact.source.channel) == (ANA.id, "C1")
     assert change.fact.scope == Scope(kind="workspace")
 
 

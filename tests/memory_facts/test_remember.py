@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -17,6 +18,7 @@ from memory.index import Index
 from memory.ranking import ASKED, OFFERED
 from memory.remember import Memory, Refused
 from memory.types import MessageId
+from memory.vector import Vector
 from tests.memory_facts.people import ANA, BEN, BagOfWords, claim, reading
 
 
@@ -138,10 +140,14 @@ async def test_of_two_dated_versions_the_later_comes_first(memory: Memory) -> No
     ],
 )
 async def test_a_day_in_common_makes_no_versions_of_one_thing(
-    memory: Memory, embedder: BagOfWords, monkeypatch: pytest.MonkeyPatch, earlier: str, later: str, versions: bool
+    memory: Memory, monkeypatch: pytest.MonkeyPatch, earlier: str, later: str, versions: bool
 ) -> None:
     """Even where the vectors are near to each other."""
-    monkeypatch.setattr(BagOfWords, "passages", lambda _, texts: np.full((len(texts), 256), 1 / 16, dtype=np.float32))
+
+    def alike(_: BagOfWords, texts: Sequence[str]) -> Vector:
+        return np.full((len(texts), 256), 1 / 16, dtype=np.float32)
+
+    monkeypatch.setattr(BagOfWords, "passages", alike)
     for text in (earlier, later):
         await memory.add(claim(text), keep="asked")
     found = {one.fact.text: one for one in await memory.recall("when?", reading())}

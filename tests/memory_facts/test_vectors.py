@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import itertools
+import socket
 import sys
 import threading
 from collections.abc import AsyncGenerator, Callable, Sequence
@@ -22,7 +23,7 @@ from memory.facts import Facts
 from memory.index import Index, IndexFailed
 from memory.probe import survives
 from memory.remember import Memory
-from memory.vector import EmbedderError, Vector, packed, unpacked
+from memory.vector import Embedder, EmbedderError, Vector, packed, unpacked
 from memory.vectors import Vectors
 from tests.memory_facts.people import BagOfWords, claim, reading
 
@@ -31,11 +32,11 @@ ANSWER = "The staging database is db-stg-2."
 
 
 @asynccontextmanager
-async def at_work(folder: Path, embedder: BagOfWords | None = None) -> AsyncGenerator[Memory]:
+async def at_work(folder: Path, make: Callable[[], Embedder] = BagOfWords) -> AsyncGenerator[Memory]:
     """A memory with everything that goes on in the background, over files that outlive it."""
     database = Database(f"sqlite:///{folder / 'bobbin.db'}")
     facts = Facts(database)
-    vectors = Vectors(facts, lambda _: embedder or BagOfWords(), str(folder / "index"), native=False)
+    vectors = Vectors(facts, lambda _: make(), str(folder / "index"), native=False)
     try:
         yield Memory(facts, vectors, lambda text: text)
     finally:
@@ -145,7 +146,7 @@ async def test_an_index_that_fails_while_it_is_used_is_replaced(tmp_path: Path) 
 
 async def test_another_embedder_takes_over(tmp_path: Path) -> None:
     fact = await filled(tmp_path)
-    async with at_work(tmp_path, BagOfWords("other words")) as memory:
+    async with at_work(tmp_path, lambda: BagOfWords("other words")) as memory:
         memory.vectors.begin()
         await until(lambda: memory.vectors.index is not None)
         assert [row[0] for row in await memory.facts.vectors("other words")] == [fact]
@@ -167,7 +168,7 @@ async def test_vectors_that_are_still_made_are_said(tmp_path: Path) -> None:
             go_on.wait(60)
             return super().passages(texts)
 
-    async with at_work(tmp_path, Slow("other words")) as memory:
+    async with at_work(tmp_path, lambda: Slow("other words")) as memory:
         memory.vectors.begin()
         await until(under_way.is_set)
         assert "40 facts wait for their vectors" in memory.vectors.state
@@ -181,6 +182,30 @@ async def test_a_crash_in_native_code_is_told_from_success(tmp_path: Path, monke
     crashing.chmod(0o700)
     monkeypatch.setattr(sys, "executable", str(crashing))
     assert not await survives("embedder")
+
+
+async def test_everything_works_without_a_network(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The real models and the real index, where no socket connects and no name is looked up."""
+    tried = list[object]()
+
+    def refuse(*asked: object, **_: object) -> None:
+        tried.append(asked[-1])
+        raise OSError("no network")
+
+    for name in ("connect", "connect_ex", "sendto"):
+        monkeypatch.setattr(socket.socket, name, refuse)
+    monkeypatch.setattr(socket, "getaddrinfo", refuse)
+    with pytest.raises(OSError, match="no network"):
+        socket.create_connection(("127.0.0.1", 9))
+    tried.clear()
+    async with at_work(tmp_path, local) as memory:
+        memory.vectors.begin()
+        await memory.add(claim(ANSWER), keep="asked")
+        await until(lambda: memory.vectors.index is not None)
+        assert memory.vectors.name == Pair.name
+        assert [one.fact.text for one in await memory.recall("预发布环境的数据库是哪一台？", reading())] == [ANSWER]
+        assert memory.vectors.state == "ok"
+    assert tried == []
 
 
 async def test_probes_tell_a_crash_from_success(tmp_path: Path) -> None:

@@ -13,9 +13,13 @@ from bot.slack.hosts import defanged, host_of, named_hosts
 from bot.slack.links import safe_links
 from bot.slack.markdown import plain, to_mrkdwn
 
-NAMED = frozenset({"good.com", "docs.good.com"})
+NAMED = frozenset({"good.com", "docs.good.com", "team.slack.com/archives/", "127.0.0.1:8787/archives/"})
 SHAPES = [
     "https://evil.com/CANARY",
+    "https://team.slack.com/oauth?CANARY",
+    "https://team.slack.com@evil.com/archives/CANARY",
+    "https://evil.com/team.slack.com/archives/CANARY",
+    "http://127.0.0.1:8788/archives/CANARY",
     "http://evil.com/?q=CANARY",
     "HTTPS://EVIL.COM/CANARY",
     "https://CANARY.evil.com",
@@ -123,6 +127,8 @@ def test_the_canary_is_in_nothing_clickable(shape: str, around: str):
     [
         "see https://good.com/a?b=1#c and good.com, or [the docs](https://docs.good.com/x).",
         "<https://good.com/a> and https://www.good.com/",
+        "[2026-11-30](https://team.slack.com/archives/C1/p17?thread_ts=1.2&cid=C1)",
+        "[2026-11-30](http://127.0.0.1:8787/archives/C1/p17)",
         "**https://good.com/a**, (https://good.com/a_(b))",
         "看https://good.com/a，好的good.com不错",
         "edit main.py and README.md, call `os.path.join`, version 3.11.2, e.g. this; it costs $1.50.",

@@ -180,6 +180,9 @@ def test_how_long_the_next_call_must_wait() -> None:
         ("conversations.replies", 50),
         ("conversations.history", 50),
         ("users.info", 100),
+        ("users.conversations", 50),
+        ("views.publish", 100),
+        ("chat.getPermalink", 200),
         ("chat.postMessage:channel", 60),
     ],
 )
