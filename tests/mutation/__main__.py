@@ -56,8 +56,12 @@ class Result:
     def row(self) -> str:
         killed = len(self.tried) - len(self.survivors)
         late = sum(verdict == "timed out" for _, verdict in self.tried)
-        share = killed / len(self.tried) if self.tried else 1
-        figures = (len(self.tried), f"{killed} ({late} by time)", f"{share:.0%}", f"{self.seconds:.0f} s")
+        figures = (
+            len(self.tried),
+            f"{killed} ({late} by time)",
+            f"{100 * killed // max(1, len(self.tried))} %",  # never rounded up to all of them
+            f"{self.seconds:.0f} s",
+        )
         return f"| `{self.module}` | {' | '.join(map(str, figures))} |"
 
 
