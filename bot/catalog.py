@@ -120,7 +120,27 @@ WORDS: dict[str, dict[Language, str]] = {
     "memory.own": _both("From you", "来自你"),
     "memory.others": _both("From others", "来自他人"),
     "memory.nothing": _both("Nothing yet.", "暂无内容。"),
+    "memory.results": _both("Found for “{query}”", "“{query}”的结果"),
+    "memory.newest": _both(
+        "These are the newest. The search finds the others.", "以上为最新内容，其余内容可通过搜索找到。"
+    ),
+    "memory.search": _both("Search", "搜索"),
+    "memory.search_hint": _both("What do you want to know? Press Enter", "想了解什么？按回车搜索"),
+    "memory.all": _both("Show all", "显示全部"),
     "memory.forget": _both("Forget", "忘记"),
+    "memory.sure": _both(
+        "I forget it for good, and do not learn it again from the same words.",
+        "将永久忘记，且不会再从同样的话中记住。",
+    ),
+    "memory.edit": _both("Edit", "编辑"),
+    "memory.edit_title": _both("Edit note {number}", "编辑第 {number} 条"),
+    "memory.edit_label": _both("What is right", "正确的内容"),
+    "memory.edit_hint": _both(
+        "It takes the place of the old text. Where it was said, and who may read it, stays the same.",
+        "将取代原内容；出处和可见范围不变。",
+    ),
+    "memory.save": _both("Save", "保存"),
+    "memory.cancel": _both("Cancel", "取消"),
     "memory.export": _both("Export", "导出"),
     "memory.export_sent": _both("I am sending you the file in our direct messages.", "文件将通过私信发给你。"),
     "memory.how": _both(
@@ -140,7 +160,21 @@ WORDS: dict[str, dict[Language, str]] = {
         "{number} is not there, or was not said by you. If it is wrong, say in a thread what is right.",
         "{number} 不存在，或不是你说的。如有错误，请在话题中说明正确内容。",
     ),
+    "memory.refused_empty": _both("There is nothing in it to remember.", "其中没有可以记住的内容。"),
+    "memory.refused_long": _both("That is too long: say the one thing that matters.", "内容过长，请只说最要紧的一点。"),
+    "memory.refused_shared": _both(
+        "Nothing is remembered in channels that are shared with others.", "与外部共享的频道中不会记住任何内容。"
+    ),
+    "memory.refused_secret": _both(
+        "It holds what looks like a secret (a key, a token, a password), and secrets are not remembered.",
+        "其中似乎含有密钥、令牌或密码，这类内容不会被记住。",
+    ),
     "memory.slow": _both("That took too long just now. Please try again.", "刚才耗时过长，请重试。"),
+    "notice.unreadable": _both(
+        "⚠️ I can't go on in this thread: what I stored of it is damaged. Nothing was changed. "
+        "Please start a new thread, and tell the people who run me; the log names the record.",
+        "⚠️ 我无法在此话题中继续：已存储的记录损坏，未更改任何内容。请新建话题，并告知我的管理员；日志中有具体记录。",
+    ),
     "context.title": _both("*Conversations in this channel*, newest first", "*此频道中的对话*，最新的在前"),
     "context.nothing": _both("No conversation in this channel yet.", "此频道中还没有对话。"),
     "context.size": _both("{tokens} tokens", "{tokens} tokens"),

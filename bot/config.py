@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -249,6 +251,17 @@ def load_settings() -> Settings:
         raise ConfigurationError(*(_problem(item) for item in error.errors())) from error
     except ValueError as error:
         raise ConfigurationError(f"bobbin.toml cannot be read: {error}") from error
+
+
+def unknown_names(environment: Iterable[str]) -> list[str]:
+    """Names with our prefix that are no setting: a limit that is misspelt must not be taken for set."""
+    known = {f"BOBBIN_{field.upper()}" for field in Settings.model_fields}
+    found = list[str]()
+    for name in sorted(name for name in environment if name.upper().startswith("BOBBIN_")):
+        if name.upper() not in known:
+            near = get_close_matches(name.upper(), known, n=1)
+            found.append(f"{name} is no setting and is ignored." + (f" Did you mean {near[0]}?" if near else ""))
+    return found
 
 
 def _problem(item: Any) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import shutil
 import socket
 import sys
@@ -17,7 +18,7 @@ import typer
 from slack_sdk.errors import SlackApiError
 
 from bot.clients import authenticate, model_client, slack_client
-from bot.config import SCRIPTED, ConfigurationError, Settings
+from bot.config import SCRIPTED, ConfigurationError, Settings, unknown_names
 from bot.lock import FolderLock, Locked
 from bot.manifest import manifest, scopes
 from bot.secrets import Mask
@@ -60,7 +61,10 @@ async def _examine(settings: Settings) -> AsyncGenerator[Finding]:
     problems = settings.missing()
     for problem in problems:
         yield Finding(False, "settings", problem)
-    if not problems:
+    unknown = unknown_names(os.environ)
+    for problem in unknown:
+        yield Finding(False, "settings", problem)
+    if not problems and not unknown:
         yield Finding(True, "settings", f"{settings.mode} mode, model {settings.model}")
     for finding in _machine(settings):
         yield finding

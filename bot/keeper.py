@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from dataclasses import dataclass, replace
 
 import structlog
 
-from bot.notes import notes
+from bot.notes import counted, notes
 from bot.rooms import Message, Rooms
 from memory.audience import Audience, Source, scope_of, source_of
-from memory.fact import LONGEST, Fact, Forgotten, Kind, NewFact
-from memory.lessons import is_private
+from memory.fact import LONGEST, Fact, NewFact
+from memory.lessons import correction, is_private
 from memory.log import ThreadLog
 from memory.ranking import OFFERED, Found
 from memory.records import Briefed, Record, UserSaid
@@ -47,7 +48,7 @@ class Keeper:
             return None
         call = ToolCall(id=f"bobbin_{log.state.calls_made + 1}", name="recall", arguments={"query": text})
         others = any(one.fact.author != asker.id for one in found)
-        result = ToolResult(call_id=call.id, text=notes(found), line=f"{len(found)} notes", untrusted=others)
+        result = ToolResult(call_id=call.id, text=notes(found), line=counted(len(found)), untrusted=others)
         return Briefed(call=call, result=result)
 
     async def recall(self, text: str, audience: Audience, *, unasked: bool = False) -> list[Found]:
@@ -61,16 +62,40 @@ class Keeper:
         await self.memory.facts.touch(one.fact.id for one in found)
         return found
 
+    async def listed(
+        self, audience: Audience, *, limit: int, of: str | None = None, but: str | None = None
+    ) -> list[Fact]:
+        """What this audience may be shown, newest first; ``of`` only what is this person's own, ``but`` the rest."""
+        return await self.memory.listed(audience, limit=limit, of=of, but=but, now_there=self._now_there)
+
+    async def visible(self, audience: Audience, number: int) -> Fact | None:
+        """A fact by its number, if this audience may be shown it."""
+        for one in await self.memory.facts.get(audience, [number]):
+            if await self.shows(audience, one.fact):
+                return one.fact
+        return None
+
+    async def shows(self, audience: Audience, fact: Fact) -> bool:
+        """Whether a fact may be shown to this audience, with its place as it is now."""
+        return await self.memory.still_visible(fact, audience, self._now_there)
+
     async def _now_there(self, source: Source) -> Source:
         return await self.rooms.source_now(source)
 
     # -- what people do --------------------------------------------------------------------------
 
     async def remember(
-        self, thread: ThreadKey, by: Person, text: str, message: MessageId | None, kind: Kind = "fact"
+        self, thread: ThreadKey, by: Person, text: str, message: MessageId | None, old: Fact | None = None
     ) -> tuple[Fact, bool]:
-        """Keep a claim because a person asked for it. Raises ``Refused``."""
-        return await self._keep(Message(thread, by, text), by, message or MessageId(thread), kind)
+        """Keep a claim because a person asked for it, in the place of an ``old`` one. Raises ``Refused``."""
+        return await self._keep(Message(thread, by, text), by, message or MessageId(thread), old)
+
+    async def correct(self, fact: Fact, by: Person, text: str) -> Fact:
+        """Its owner says on their own page what is right: where it is known, and to whom, stays. Raises ``Refused``."""
+        fields = {**fact.model_dump(include=set(NewFact.model_fields)), "text": " ".join(text.split())}
+        new = NewFact.model_validate({**fields, "keeper": by.id, "confidence": 1.0, "value": ""})
+        changed, _ = await self.memory.add(new, keep="asked", replaces=fact.id)
+        return changed
 
     async def pinned(self, message: MessageId, by: Person, *, on: bool) -> bool:
         """Somebody put a pin on a message, or took it away. Whether anything changed."""
@@ -92,14 +117,15 @@ class Keeper:
         await self.rooms.mark_kept(message)
         return True
 
-    async def _keep(self, said: Message, keeper: Person, message: MessageId, kind: Kind = "fact") -> tuple[Fact, bool]:
+    async def _keep(
+        self, said: Message, keeper: Person, message: MessageId, old: Fact | None = None
+    ) -> tuple[Fact, bool]:
         audience = await self.rooms.audience(said.thread, keeper.id)
-        scope = scope_of(audience, said.author.id, kind)
+        scope = scope_of(audience, said.author.id, "fact")
         if scope is None:
-            raise Refused("nothing is remembered in channels that are shared with others")
+            raise Refused("shared", "nothing is remembered in channels that are shared with others")
         new = NewFact(
             text=" ".join(said.text.split()),
-            kind=kind,
             confidence=1.0,
             scope=scope,
             source=source_of(audience),
@@ -109,35 +135,41 @@ class Keeper:
             message=message,
             link=await self.rooms.link(message),
         )
-        if (twin := await self.memory.twin(new, audience)) is not None:
+        if old is not None:
+            return await self._replace(old, new)
+        twin = await self.memory.twin(new, audience)
+        if twin is not None and await self.shows(audience, twin):
             await self.memory.facts.touch([twin.id])
             return twin, False
-        try:
-            return await self.memory.add(new, keep="asked")
-        except Forgotten as error:
-            raise Refused(str(error)) from error
+        return await self.memory.add(new, keep="asked")
+
+    async def _replace(self, old: Fact, new: NewFact) -> tuple[Fact, bool]:
+        instead = correction(new, old)
+        if instead is None:
+            raise Refused("elsewhere", "the note that it corrects is of another place or person, not changed from here")
+        return await self.memory.add(instead, keep="asked", replaces=old.id)
 
     async def deleted(self, message: MessageId) -> None:
         """Its author took a message back: what came from it goes with it."""
         if facts := await self.memory.facts.of_message(message):
             await self.memory.forget(facts)
 
-    async def edited(self, message: MessageId) -> None:
-        """A message says something else now: what came from it does not hold; it is read again."""
+    async def edited(self, message: MessageId, *, in_log: bool = False) -> None:
+        """A message says something else now: what came from it does not hold; it is read again.
+
+        Somebody's pin is kept. What its own author had kept is learned again, where the log holds the message.
+        """
         facts = await self.memory.facts.of_message(message)
         if facts:
             await self.memory.forget(facts, for_good=False)
-        for keeper in {fact.keeper for fact in facts if fact.keeper}:
+        for keeper in {fact.keeper for fact in facts if fact.keeper and not (in_log and fact.keeper == fact.author)}:
             await self.pinned(message, Person(id=keeper, name=keeper), on=True)
 
 
-def owns(fact: Fact, person: str) -> bool:
-    return person in {fact.author, fact.keeper} or (fact.scope.kind == "user" and fact.scope.place == person)
-
-
 def _newest_words(log: ThreadLog) -> str:
+    """What began this turn, without the mentions of us that it is addressed with."""
     said = [s.record.text for s in log.records if isinstance(s.record, UserSaid) and s.seq >= log.state.turn.seq]
-    return "\n".join(said)[-ASKED_CHARACTERS:].strip()
+    return re.sub(r"(?<!\w)@you\b\s*", "", "\n".join(said))[-ASKED_CHARACTERS:].strip()
 
 
 def _briefed(log: ThreadLog) -> bool:

@@ -18,7 +18,7 @@ from bot.teacher import Proposal, Teacher
 from memory.audience import Audience, scope_of
 from memory.fact import Forgotten
 from memory.learned import Learned, Words, learned_upto
-from memory.lessons import Again, Change, Drop, Heard, Learn, Lesson, changes, is_private
+from memory.lessons import Again, Change, Drop, Heard, Learn, Lesson, changes, open_to_learning
 from memory.log import Effect
 from memory.remember import Memory, Refused
 from memory.spend import Spend
@@ -95,7 +95,7 @@ class Learner:
     async def learn(self, thread: ThreadKey) -> list[Change]:
         """Learn from what people said in a thread since the last time; what changed."""
         seq, said, recalled = await self.learned.unread(thread)
-        said = [one for one in said if not is_private(one.text) and len(one.text.strip()) > 3]
+        said = [one for one in open_to_learning(said) if len(one.text.strip()) > 3]
         if not seq or not said:
             await self._note(thread, seq, [])
             return []
@@ -126,7 +126,8 @@ class Learner:
             known += [found.fact for found in await self.memory.nearest(one.text, audience, KNOWN)]
         scopes = [scope_of(audience, one.author.id, kind) for one in kept for kind in ("fact", "preference", "task")]
         same = {fact.id: fact for fact in known if fact.scope in scopes}
-        return Lesson(audience, heard, list(same.values())[:KNOWN], self.memory.masked)
+        shown = [one for one in same.values() if await self.memory.still_visible(one, audience, self.rooms.source_now)]
+        return Lesson(audience, heard, shown[:KNOWN], self.memory.masked)
 
     async def _apply(self, change: Change, audience: Audience) -> bool:
         match change:

@@ -51,12 +51,12 @@ class Mail:
         """Append what waits in the inbox of this thread; returns the new records."""
         new = list[Stored]()
         for waiting in settled(await self.inbox.waiting(log.key)):
-            await self._tell_memory(waiting.rows)
+            await self._tell_memory(log, waiting.rows)
             records = await self._records(log, waiting.inbound)
             new.extend(await log.append(*records, also=[taken(waiting.rows)]))
         return tuple(new)
 
-    async def _tell_memory(self, rows: Sequence[Waiting]) -> None:
+    async def _tell_memory(self, log: ThreadLog, rows: Sequence[Waiting]) -> None:
         """What was remembered follows the message that it came from. Doing it again changes nothing."""
         if self.keeper is None:
             return
@@ -65,7 +65,7 @@ class Mail:
                 case Deleted(message=message):
                     await self.keeper.deleted(message)
                 case Edited(message=message):
-                    await self.keeper.edited(message)
+                    await self.keeper.edited(message, in_log=_words_of(log, message) is not None)
                 case Gestured(gesture="remember", message=message, author=author, on=on):
                     by, standing = await self.surface.person(author)
                     if standing == "member":

@@ -31,6 +31,10 @@ def note(fact: Fact, older_than: int | None = None) -> str:
     return f"- note {fact.id} · {day(fact.valid_from)} · {who}{later}: {one_line(fact.text)}{source}"
 
 
+def counted(number: int) -> str:
+    return "1 note" if number == 1 else f"{number} notes"
+
+
 def told_in(text: str) -> list[int]:
     """Ids of the facts that a text made by ``notes`` holds, best first."""
     return [int(number) for number in _NUMBER.findall(text)]

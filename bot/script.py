@@ -7,113 +7,30 @@ into an answer, so that a visitor without a key sees the product work.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from zoneinfo import ZoneInfo
 
-from pydantic import JsonValue
-
 from bot.prompts import NOTES
+from bot.script_notes import CORRECT, FORGET, KEEP, WONDER, correcting, from_notes, looking_up, noting
+from bot.script_talk import Play, Talk, Wish, code_of, field_of, overheard, signed, why
 from bot.script_words import say
-from memory.types import CallId, Message, Text, ToolCall, ToolResult
-
-Wish = tuple[str, dict[str, JsonValue]]
-"""A call: the tool's name and its arguments."""
+from memory.types import Message, ToolResult
 
 ROWS, CELL = 5, 72
 """Messages in the table of an answer, and characters of one."""
-
-
-@dataclass(frozen=True, slots=True)
-class Play:
-    """Thinking aloud, then either calls or an answer."""
-
-    thought: str = ""
-    calls: tuple[Wish, ...] = ()
-    text: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Remark:
-    """Words of a person, without mentions of us. ``zone`` is an IANA name."""
-
-    who: str
-    zone: str
-    words: str
-
-
-@dataclass(frozen=True, slots=True)
-class Talk:
-    """What has been said, newest last, and the calls made for the newest words."""
-
-    said: tuple[Remark, ...]
-    done: tuple[tuple[ToolCall, ToolResult], ...] = ()
-    set_aside: ToolCall | None = None
-    """The post that waited for a yes when the newest words were written instead."""
-    closing: bool = False
-    """No more calls are allowed."""
-
-    @property
-    def words(self) -> str:
-        return self.said[-1].words if self.said else ""
-
-    @property
-    def chinese(self) -> bool:
-        return re.search(r"[\u4e00-\u9fff]", re.sub(r"@[^@\n]*? \([UW]\w+\)", "", self.words)) is not None
-
-    @property
-    def channel(self) -> str:
-        """The first channel in the newest words, with its sign."""
-        found = re.search(r"#[a-z0-9][a-z0-9_-]*", self.words)
-        return found[0] if found else ""
-
-    def result(self, tool: str) -> ToolResult | None:
-        return next((result for call, result in reversed(self.done) if call.name == tool), None)
 
 
 def play(messages: Sequence[Message]) -> Play:
     """What comes next. Every conversation that the assembly of a log can give has an answer."""
     talk = overheard(messages)
     if talk.closing:
-        return Play(text=_signed(talk, say("closing", talk.chinese)))
+        return Play(text=signed(talk, say("closing", talk.chinese)))
     return _act(talk)(talk)
 
 
-def overheard(messages: Iterable[Message]) -> Talk:
-    """Take a conversation apart: people's words, our program's notes, calls and their results."""
-    said, calls = list[Remark](), dict[CallId, ToolCall]()
-    done, set_aside, closing = list[tuple[ToolCall, ToolResult]](), None, False
-    for message in messages:
-        calls |= {call.id: call for call in message.calls}
-        for part in message.parts:
-            match part:
-                case ToolResult(call_id=call_id) if call_id in calls:
-                    done.append((calls[call_id], part))
-                case Text(text=text) if message.role == "user":
-                    if (remark := _remark(text)) is not None:
-                        said.append(remark)
-                        set_aside, done, closing = _set_aside(done), [], False
-                    closing = closing or (text.startswith("[Bobbin:") and "no more calls" in text)
-                case _:
-                    pass
-    return Talk(tuple(said), tuple(done), set_aside, closing)
-
-
-def _remark(text: str) -> Remark | None:
-    """A message of a person begins with the line that says who wrote it, where and when."""
-    head = r"\[(?P<who>.+?) \([UW]\w+\) .*, \w{3} \d{4}-\d\d-\d\d \d\d:\d\d (?P<zone>[^,\]]+), message [\d.]+\]\n"
-    if (found := re.match(head, text)) is None:
-        return None
-    words = re.sub(r"(?<!\w)@you\b", "", text[found.end() :])
-    return Remark(found["who"], found["zone"], words.strip())
-
-
-def _set_aside(done: Sequence[tuple[ToolCall, ToolResult]]) -> ToolCall | None:
-    return next((call for call, result in done if call.name == "post_message" and _code(result) == "superseded"), None)
-
-
-_POST = re.compile(r"\bpost\b(?!-)|\btell\s+#|\bannounce\b|(?<![开研])发(?![生现展])", re.IGNORECASE)
+_POST = re.compile(r"\bpost\b(?!-)|\btell\s+#|\bannounce\b|(?<![开研预])发(?![生现展])", re.IGNORECASE)
 _RECALL = re.compile(
     r"\b(?:did|have) (?:i|we|you) (?:say|said|ask|asked|tell|told)\b|\bearlier\b|\bremember\b|刚才|之前|说过|问过|记得",
     re.IGNORECASE,
@@ -122,26 +39,24 @@ _THANKS = re.compile(r"(?:many )?(?:thanks|thank you|thx|谢谢|多谢).{0,30}",
 _SUM = re.compile(r"(?:calculate|compute|what(?:'s| is)|how much is|计算)?\W*?(?P<sum>[\d(][\d\s.,()%+*/×÷^-]*[\d)%])")
 
 
-_KEEP = re.compile(r"\bremember(?: that|:)\s*(?P<en>.+)|记住[\s：:，,]*(?P<zh>.+)", re.IGNORECASE | re.DOTALL)
-_FORGET = re.compile(
-    r"\bforget (?:that|about|what .*? about)?\s*(?P<en>.+)|忘(?:记|掉)\s*(?P<zh>.+)", re.IGNORECASE | re.DOTALL
-)
-
-
 def _act(talk: Talk) -> Callable[[Talk], Play]:
     """Which part to play for the newest words."""
-    if _KEEP.search(talk.words) or _FORGET.search(talk.words):
-        return _noting
+    if talk.noted is not None and CORRECT.search(talk.words):
+        return correcting
+    if KEEP.search(talk.words) or FORGET.search(talk.words):
+        return noting
     if talk.set_aside is not None or _POST.search(talk.words):
         return _posting
     if _expression(talk.words):
         return _calculating
     if talk.result("recall") is not None and not talk.channel:
-        return _from_notes
+        return from_notes
     if _RECALL.search(talk.words) and not talk.channel:
         return _recalling
+    if WONDER.fullmatch(talk.words.strip()) and not talk.channel:
+        return looking_up
     if _THANKS.fullmatch(talk.words):
-        return lambda talk: Play(text=_signed(talk, say("welcome", talk.chinese)))
+        return lambda talk: Play(text=signed(talk, say("welcome", talk.chinese)))
     return _reporting
 
 
@@ -155,13 +70,13 @@ def _reporting(talk: Talk) -> Play:
         calls: tuple[Wish, ...] = (("read_channel", {"channel": channel}), ("now", {}))
         return Play(say("reads", talk.chinese, channel=channel), calls)
     if read.is_error:
-        return Play(text=_signed(talk, say("unread", talk.chinese, channel=channel, why=_why(read))))
+        return Play(text=signed(talk, say("unread", talk.chinese, channel=channel, why=why(read))))
     lines = read_lines(read.text)
     expression = _to_calculate(lines)
     if expression and talk.result("calculate") is None:
         thought = say("calculates", talk.chinese, count=len(lines), channel=channel)
         return Play(thought, (("calculate", {"expression": expression}),))
-    return Play(text=_signed(talk, _report(talk, channel, lines)))
+    return Play(text=signed(talk, _report(talk, channel, lines)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -218,7 +133,7 @@ def _report(talk: Talk, channel: str, lines: Sequence[SaidThere]) -> str:
     if (worked_out := talk.result("calculate")) is not None:
         shares = "*60" not in worked_out.text
         key = "unworked" if worked_out.is_error else "shares" if shares else "minutes"
-        paragraphs.append(say(key, talk.chinese, result=_why(worked_out) if worked_out.is_error else worked_out.text))
+        paragraphs.append(say(key, talk.chinese, result=why(worked_out) if worked_out.is_error else worked_out.text))
     clock = talk.result("now")
     if clock is not None and (now := re.search(r"\d{4}-\d\d-\d\d \d\d:\d\d", clock.text)) is not None:
         paragraphs.append(say("clock", talk.chinese, now=now[0]))
@@ -239,10 +154,10 @@ def _posting(talk: Talk) -> Play:
     posted = talk.result("post_message")
     if posted is None:
         if not text:
-            return Play(text=_signed(talk, say("what_text", talk.chinese, channel=channel)))
+            return Play(text=signed(talk, say("what_text", talk.chinese, channel=channel)))
         key = "drafts_again" if talk.set_aside else "drafts"
         return Play(say(key, talk.chinese, channel=channel), (("post_message", {"channel": channel, "text": text}),))
-    return Play(text=_signed(talk, _outcome(talk, channel, posted)))
+    return Play(text=signed(talk, _outcome(talk, channel, posted)))
 
 
 _BEFORE_TEXT = re.compile(
@@ -270,10 +185,10 @@ def _outcome(talk: Talk, channel: str, posted: ToolResult) -> str:
     if not posted.is_error:
         link = re.search(r"https?://[^\s)>\]]+", posted.text)
         return say("posted", talk.chinese, channel=f"[{channel}]({link[0]})" if link else channel)
-    code, values = _code(posted), {"channel": channel, "why": _why(posted)}
+    code, values = code_of(posted), {"channel": channel, "why": why(posted)}
     match code:
         case "refused":
-            reason = _field(posted, "message").removeprefix(NOTES["refused_refused"]).strip()
+            reason = field_of(posted, "message").removeprefix(NOTES["refused_refused"]).strip()
             told = say("reason", talk.chinese, reason=reason) if reason else ""
             return say("refused", talk.chinese, **values) + told
         case "expired" | "withdrawn":
@@ -298,55 +213,15 @@ def _calculating(talk: Talk) -> Play:
     result = talk.result("calculate")
     if result is None:
         return Play(say("works_out", talk.chinese), (("calculate", {"expression": _expression(talk.words)}),))
-    return Play(text=_signed(talk, _why(result) if result.is_error else f"**{result.text.replace('*', '×')}**"))
+    return Play(text=signed(talk, why(result) if result.is_error else f"**{result.text.replace('*', '×')}**"))
 
 
 def _recalling(talk: Talk) -> Play:
     earlier = talk.said[:-1]
     if not earlier:
-        return Play(text=_signed(talk, say("nothing_before", talk.chinese)))
+        return Play(text=signed(talk, say("nothing_before", talk.chinese)))
     listed = "\n".join(f"- **{one.who}**: {_cell(' '.join(one.words.split()))}" for one in earlier[-8:])
-    return Play(text=_signed(talk, say("before", talk.chinese, listed=listed)))
-
-
-def _noting(talk: Talk) -> Play:
-    """Have something remembered or forgotten, and say what became of it."""
-    for tool, asked, argument in (("remember", _KEEP, "text"), ("forget", _FORGET, "query")):
-        if (found := asked.search(talk.words)) is None:
-            continue
-        result = talk.result(tool)
-        if result is None:
-            wanted = (found["en"] or found["zh"]).strip()[:600]
-            return Play(say(f"{tool}s", talk.chinese), ((tool, {argument: wanted}),))
-        return Play(text=_signed(talk, _why(result) if result.is_error else say(f"{tool}ed", talk.chinese)))
-    return Play(text=_signed(talk, say("nothing_before", talk.chinese)))
-
-
-def _from_notes(talk: Talk) -> Play:
-    """Tell what the notes say that came with the question."""
-    result = talk.result("recall")
-    lines = [line for line in (result.text if result else "").splitlines() if line.startswith("- ")]
-    listed = "\n".join(f"- {line.split(': ', 1)[-1]}" for line in lines[:3])
-    return Play(text=_signed(talk, say("notes", talk.chinese, listed=listed)))
-
-
-def _signed(talk: Talk, text: str) -> str:
-    """An answer that leaves nobody in doubt about who gave it."""
-    return f"{text}\n\n{say('signature', talk.chinese)}"
-
-
-def _field(result: ToolResult, name: str) -> str:
-    found = re.search(rf"^{name}: (.*)$", result.text, re.MULTILINE)
-    return found[1].strip() if found else ""
-
-
-def _code(result: ToolResult) -> str:
-    return _field(result, "code") if result.is_error else ""
-
-
-def _why(result: ToolResult) -> str:
-    """What failed and what would help, in the tool's own words."""
-    return " ".join(filter(None, (_field(result, "message"), _field(result, "hint")))) or result.text
+    return Play(text=signed(talk, say("before", talk.chinese, listed=listed)))
 
 
 def _without_ids(text: str) -> str:

@@ -82,6 +82,13 @@ _WORDS: dict[str, tuple[str, str]] = {
     ),
     "forgets": ("I look for the note that is meant.", "我先找到所指的那一条。"),
     "forgeted": ("**Forgotten, for good.**", "**已永久忘记。**"),
+    "corrects": ("I put that right.", "我来更正。"),
+    "corrected": ("**Corrected.** The note reads now: {text}", "**已更正。** 现在的内容：{text}"),
+    "looks_up": ("I look into what people told me.", "我查一下大家告诉过我的内容。"),
+    "unknown": (
+        "**I know nothing about that that I may tell here.** Say “remember that …” to teach me.",
+        "**关于这一点，我没有可以在此告知的内容。** 说“记住……”即可教我。",
+    ),
     "notes": ("People here said:\n\n{listed}", "这里的人说过：\n\n{listed}"),
     "welcome": ("You are welcome.", "不客气。"),
     "closing": (

@@ -12,7 +12,8 @@ from collections.abc import AsyncGenerator, Iterator
 from dataclasses import dataclass
 
 from bot.model import CallNamed, Model, ModelEvent, Request, TextGrew, ThoughtGrew
-from bot.script import Play, play
+from bot.script import play
+from bot.script_talk import Play
 from memory.records import ModelSaid
 from memory.types import Message, Text, ToolCall, Usage
 

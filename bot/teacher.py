@@ -13,8 +13,7 @@ from typing import Protocol
 from bot.model import Cached, Model, Request
 from bot.notes import day
 from memory.context import Context
-from memory.fact import Fact
-from memory.lessons import Add, Heard, Lesson, Operation, Supersede, parsed
+from memory.lessons import Add, Heard, Lesson, Operation, parsed
 from memory.records import ModelSaid
 from memory.types import Message, Text, ThreadKey
 from tools.registry import Registry
@@ -43,11 +42,6 @@ Answer with JSON only: {"operations": [...]}. Each operation is one of
 
 _REMEMBER = re.compile(
     r"\b(?:please\s+)?remember(?:\s+that|:)\s*(?P<en>.+)|(?:请)?记住[：:，,]?\s*(?P<zh>.+)", re.IGNORECASE | re.DOTALL
-)
-_CORRECT = re.compile(
-    r"that(?:'s|’s| is)\s+(?:wrong|not right|not true)[\s,;:.!-]+(?:it(?:'s|’s| is)|actually,?)\s+(?P<en>.+)"
-    r"|(?:不对|错了)[\s，,。]*(?:应该)?(?:是)?(?P<zh>.+)",
-    re.IGNORECASE | re.DOTALL,
 )
 
 
@@ -80,29 +74,17 @@ class ModelTeacher:
 
 @dataclass(frozen=True, slots=True)
 class RuleTeacher:
-    """For the scripted model: "remember that ...", and "that's wrong, it is ..."."""
+    """For the scripted model: "remember that ..." is learned."""
 
     async def propose(self, lesson: Lesson, now: float) -> Proposal:
-        return Proposal([one for heard in lesson.heard for one in by_rule(heard, lesson.known)])
+        return Proposal([one for heard in lesson.heard for one in by_rule(heard)])
 
 
-def by_rule(heard: Heard, known: Sequence[Fact]) -> list[Operation]:
-    if (match := _CORRECT.search(heard.text)) is not None and known:
-        right = (match["en"] or match["zh"]).strip()
-        text = corrected(known[0].text, right)
-        return [Supersede(op="SUPERSEDE", message=heard.name, fact=known[0].id, text=text)] if len(text) < 600 else []
+def by_rule(heard: Heard) -> list[Operation]:
     if (match := _REMEMBER.search(heard.text)) is not None:
         text = (match["en"] or match["zh"]).strip()
         return [Add(op="ADD", message=heard.name, text=text)] if text and len(text) < 600 else []
     return []
-
-
-def corrected(old: str, right: str) -> str:
-    """The old claim with what follows its last "is" replaced, or the correction itself if it stands alone."""
-    if len(right.split()) > 4 or len(right) > 24:
-        return right
-    before, verb, _ = old.rpartition(" is ") if " is " in old else old.rpartition("是")
-    return f"{before}{verb}{right}" if verb else right
 
 
 def told(lesson: Lesson, now: float) -> str:

@@ -54,5 +54,10 @@ class Embedded:
     vector: bytes | None
 
 
+def owns(fact: Fact, person: str) -> bool:
+    """Whether somebody may have it forgotten or changed: they said it, had it kept, or it is of them alone."""
+    return person in {fact.author, fact.keeper} or (fact.scope.kind == "user" and fact.scope.place == person)
+
+
 class Forgotten(Exception):
     """People had this forgotten: it is not learned again."""

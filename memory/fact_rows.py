@@ -31,8 +31,21 @@ def visible(audience: Audience) -> sa.ColumnElement[bool]:
         readable = readable | (columns.room == "public") | columns.shared
     if audience.room == "direct":
         readable = readable | (columns.channel.in_(sorted(audience.channels)) & (columns.room != "direct"))
-    here = (columns.workspace == audience.workspace) & (columns.status == "active") & (columns.room != "closed")
+    # Joined to nothing, so that SQLite does not walk the whole workspace by its index where ids or their order do.
+    here = (
+        (columns.workspace.concat("") == audience.workspace) & (columns.status == "active") & (columns.room != "closed")
+    )
     return here & holds & readable
+
+
+def owned(person: str) -> sa.ColumnElement[bool]:
+    """``owns`` in SQL: what somebody said, had kept, or is of them alone."""
+    columns = db.facts.c
+    return (
+        (columns.author == person)
+        | (columns.keeper == person)
+        | ((columns.scope == "user") & (columns.place == person))
+    )
 
 
 def fact_of(row: sa.RowMapping) -> Fact:
@@ -74,6 +87,7 @@ def by_id(connection: Connection, fact: int) -> Fact | None:
 
 
 def same_claim(connection: Connection, new: NewFact) -> Fact | None:
+    """What says the same already, to everybody who would read the new one."""
     columns = db.facts.c
     statement = sa.select(db.facts).where(
         columns.normal == normal(new.text),
@@ -81,6 +95,7 @@ def same_claim(connection: Connection, new: NewFact) -> Fact | None:
         columns.scope == new.scope.kind,
         columns.place == new.scope.place,
         columns.status == "active",
+        (columns.channel == new.source.channel) | (columns.room == "public") | columns.shared,
     )
     row = connection.execute(statement).mappings().first()
     return fact_of(row) if row is not None else None

@@ -23,6 +23,7 @@ from memory.fact_rows import (
     end,
     fact_of,
     insert,
+    owned,
     remember_forgetting,
     same_claim,
     touch,
@@ -143,13 +144,25 @@ class Facts:
 
         return await self.database.read(work)
 
-    async def listed(self, audience: Audience, *, limit: int, offset: int = 0, of: str | None = None) -> list[Fact]:
-        """What the audience may see, newest first; ``of`` keeps one author's or person's facts."""
+    async def listed(
+        self,
+        audience: Audience,
+        *,
+        limit: int,
+        before: int | None = None,
+        of: str | None = None,
+        but: str | None = None,
+    ) -> list[Fact]:
+        """What the audience may see, newest first; ``of`` keeps what is one person's own, ``but`` leaves that out."""
         columns = db.facts.c
         wanted = visible(audience)
+        if before is not None:
+            wanted = wanted & (columns.id < before)
         if of is not None:
-            wanted = wanted & ((columns.author == of) | (columns.keeper == of))
-        statement = sa.select(db.facts).where(wanted).order_by(columns.id.desc()).limit(limit).offset(offset)
+            wanted = wanted & owned(of)
+        if but is not None:
+            wanted = wanted & ~owned(but)
+        statement = sa.select(db.facts).where(wanted).order_by(columns.id.desc()).limit(limit)
         rows = await self.database.read(lambda connection: connection.execute(statement).mappings().all())
         return [fact_of(row) for row in rows]
 
@@ -160,15 +173,14 @@ class Facts:
         return [fact_of(row) for row in rows]
 
     async def count(self, workspace: str) -> int:
-        statement = sa.select(sa.func.count()).where(db.facts.c.workspace == workspace, db.facts.c.status == "active")
-        return int(await self.database.read(lambda connection: connection.scalar(statement)) or 0)
+        return await self.database.read(lambda connection: _count(connection, workspace))
 
-    async def holding(self, workspace: str, wanted: Iterable[str]) -> dict[str, list[int]]:
-        """For each word: facts that hold it, newest first, at most ``RARE`` + 1."""
+    async def holding(self, workspace: str, wanted: Iterable[str]) -> tuple[int, dict[str, list[int]]]:
+        """How many facts hold, and for each word those with it, newest first, at most ``RARE`` + 1."""
         columns = db.fact_words.c
 
-        def work(connection: Connection) -> dict[str, list[int]]:
-            return {
+        def work(connection: Connection) -> tuple[int, dict[str, list[int]]]:
+            return _count(connection, workspace), {
                 word: list(
                     connection.scalars(
                         sa.select(columns.fact)
@@ -183,7 +195,7 @@ class Facts:
         return await self.database.read(work)
 
     async def vectors(
-        self, embedder: str, *, after: int = 0, limit: int = 2_000, audience: Audience | None = None
+        self, embedder: str, *, after: int = 0, limit: int = 500, audience: Audience | None = None
     ) -> list[tuple[int, str, bytes]]:
         """(id, workspace, vector) of facts that hold, in the order of their ids, a page at a time."""
         columns = db.facts.c
@@ -198,16 +210,20 @@ class Facts:
         return [(int(row.id), str(row.workspace), bytes(row.vector)) for row in rows]
 
     async def without_vector(self, embedder: str, limit: int = 32) -> list[tuple[int, str, str]]:
-        """(id, workspace, text) of facts that this embedder has not seen yet."""
+        """(id, workspace, text) of facts that this embedder has not seen yet, newest first."""
         columns = db.facts.c
         statement = (
             sa.select(columns.id, columns.workspace, columns.text)
-            .where(columns.status == "active", (columns.embedder != embedder) | columns.vector.is_(None))
-            .order_by(columns.id)
+            .where(_unseen(embedder))
+            .order_by(columns.id.desc())
             .limit(limit)
         )
         rows = await self.database.read(lambda connection: connection.execute(statement).all())
         return [(int(row.id), str(row.workspace), str(row.text)) for row in rows]
+
+    async def count_without_vector(self, embedder: str) -> int:
+        statement = sa.select(sa.func.count()).select_from(db.facts).where(_unseen(embedder))
+        return int(await self.database.read(lambda connection: connection.scalar(statement)) or 0)
 
     async def alive(self, ids: Iterable[int]) -> set[int]:
         """Those of these facts that still hold."""
@@ -219,3 +235,13 @@ class Facts:
         """Whether nothing is remembered at all."""
         statement = sa.select(db.facts.c.id).limit(1)
         return await self.database.read(lambda connection: connection.scalar(statement)) is None
+
+
+def _count(connection: Connection, workspace: str) -> int:
+    statement = sa.select(sa.func.count()).where(db.facts.c.workspace == workspace, db.facts.c.status == "active")
+    return int(connection.scalar(statement) or 0)
+
+
+def _unseen(embedder: str) -> sa.ColumnElement[bool]:
+    columns = db.facts.c
+    return (columns.status == "active") & ((columns.embedder != embedder) | columns.vector.is_(None))

@@ -17,7 +17,7 @@ from memory.embed import Vector
 
 NEIGHBOURS, BUILD_WIDTH, SEARCH_WIDTH = 16, 100, 200
 """Of the graph that Chroma searches: links of a node, and candidates while building and searching."""
-BATCH = 2_000
+BATCH = 500
 
 
 class IndexFailed(Exception):

@@ -16,8 +16,9 @@ from pydantic import Field, TypeAdapter, ValidationError
 
 from memory.audience import Audience, scope_of, source_of
 from memory.fact import LONGEST, Fact, Kind, NewFact
+from memory.learned import Words
 from memory.types import MessageId, Person, Value
-from memory.words import agree, names, numbers
+from memory.words import agree, names, normal, numbers
 
 _PRIVATE = re.compile(
     r"(?:do\s*n[o']?t|don’t|never|please\s+not)\s+(?:\w+\s+){0,2}?(?:remember|memori[sz]e|save|store|keep)\b"
@@ -25,6 +26,8 @@ _PRIVATE = re.compile(
     re.IGNORECASE,
 )
 _DATE = re.compile(r"\d{4}-\d{2}-\d{2}")
+_SENTENCE_END = re.compile(r"(?<=[.!?;])\s+|[。！？；\n]+")
+_OF_BEFORE = re.compile(r"\b(?:that|this|it|what I (?:just )?(?:said|wrote))\b|刚才|上面|这|那", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,6 +143,18 @@ def is_private(text: str) -> bool:
     return _PRIVATE.search(text) is not None
 
 
+def open_to_learning(said: Sequence[Words]) -> list[Words]:
+    """Without what people asked not to have remembered: "don't remember that" is also about their words before it."""
+    closed = set[MessageId]()
+    for i, one in enumerate(said):
+        if is_private(one.text):
+            closed.add(one.message)
+            before = next((other for other in reversed(said[:i]) if other.author.id == one.author.id), None)
+            if before is not None and _OF_BEFORE.search(one.text):
+                closed.add(before.message)
+    return [one for one in said if one.message not in closed]
+
+
 def changes(operations: Sequence[Operation], lesson: Lesson) -> list[Change]:
     """What remains of the proposals when every guard was asked."""
     heard = {one.name: one for one in lesson.heard if not is_private(one.text)}
@@ -162,19 +177,19 @@ def _change(
             new = _claim(operation, said, lesson)
             return None if new is None else Learn(new)
         case Supersede(fact=number):
-            old = known.get(number)
-            new = _claim(operation, said, lesson)
-            if old is None or new is None or not _may_change(said, old):
+            old, new = known.get(number), _claim(operation, said, lesson)
+            instead = None if old is None or new is None else correction(new, old)
+            if old is None or instead is None:
                 return None
-            return Learn(new.model_copy(update={"scope": old.scope}), old) if _same_place(new, old) else None
+            return Again(old) if normal(instead.text) == normal(old.text) else Learn(instead, old)
         case Confirm(fact=number, text=text):
             old = known.get(number)
-            if old is None or not agree(text, old.text) or not numbers(text) <= numbers(said.text):
+            if old is None or not agree(text, old.text) or not says_again(said.text, old.text):
                 return None
             return Again(old)
         case Retract(fact=number):
             old = known.get(number)
-            return Drop(old) if old is not None and _may_change(said, old) else None
+            return Drop(old) if old is not None and _may_change(said.author.id, old) else None
 
 
 def _claim(claim: Add | Supersede, said: Heard, lesson: Lesson) -> NewFact | None:
@@ -199,6 +214,11 @@ def _claim(claim: Add | Supersede, said: Heard, lesson: Lesson) -> NewFact | Non
     )
 
 
+def says_again(words_of_person: str, claim: str) -> bool:
+    """Whether one sentence of a message can say what a claim says: no number, date or name is in one of them only."""
+    return any(agree(sentence, claim) for sentence in _SENTENCE_END.split(words_of_person) if sentence.strip())
+
+
 def rests_on(claim: str, words_of_person: str) -> bool:
     """Whether the numbers and identifiers of a claim stand in the message that it quotes.
 
@@ -212,15 +232,22 @@ def rests_on(claim: str, words_of_person: str) -> bool:
     return all(one.strip("./-_") in low for one in identifiers)
 
 
-def _may_change(said: Heard, old: Fact) -> bool:
+def correction(new: NewFact, old: Fact) -> NewFact | None:
+    """A claim in the place of an old one, with its scope; None where the words do not reach so far.
+
+    A private word does not replace what was said in public, nor the other way round.
+    """
+    if not _may_change(new.author, old) or (old.scope.kind != "user" and not _same_place(new, old)):
+        return None
+    return new.model_copy(update={"scope": old.scope})
+
+
+def _may_change(author: str, old: Fact) -> bool:
     """What is somebody's own changes by that person's words only."""
-    return old.scope.kind != "user" or old.scope.place == said.author.id
+    return old.scope.kind != "user" or old.scope.place == author
 
 
 def _same_place(new: NewFact, old: Fact) -> bool:
-    """A private word does not replace what was said in public, nor the other way round."""
-    if new.scope.kind == "user" or old.scope.kind == "user":
-        return new.scope == old.scope
-    return new.source.room == old.source.room and (
-        new.source.room == "public" or new.source.channel == old.source.channel
-    )
+    if new.scope.kind == "user" or new.source.public != old.source.public:
+        return False
+    return new.source.public or new.source.channel == old.source.channel

@@ -112,8 +112,13 @@ def _place(head: Sequence[tuple[float, Embedded]], one: Embedded) -> int:
 
 
 def _telling(text: str) -> frozenset[str]:
-    """Words that say what a text is about: no numbers, no short words of a script with spaces."""
-    return frozenset(word for word in words(text) if not word.isdigit() and (len(word) > 2 or ord(word[0]) > 0x2E7F))
+    """Words that say what a text is about: no numbers, no words of one sign (as 年 in a date)."""
+    return frozenset(word for word in words(text) if not word.isdigit() and (len(word) > 2 or _wide(word)))
+
+
+def _wide(word: str) -> bool:
+    """A pair of Chinese characters."""
+    return len(word) == 2 and ord(word[0]) > 0x2E7F
 
 
 def _later_version(one: Embedded, other: Embedded) -> bool:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import math
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 from memory.audience import Audience, Source, may_see
 from memory.embed import packed
@@ -25,8 +27,15 @@ Room = Callable[[Source], Awaitable[Source]]
 """A source as the chat knows it now: a channel may have become private since."""
 
 
+Why = Literal["empty", "long", "shared", "secret", "elsewhere"]
+
+
 class Refused(Exception):
-    """This is not remembered; the message says why, for the person."""
+    """This is not remembered. ``why`` is for those who have words of their own for it; the message is for the model."""
+
+    def __init__(self, why: Why, message: str) -> None:
+        super().__init__(message)
+        self.why: Why = why
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,13 +62,13 @@ class Memory:
 
     def _check(self, new: NewFact) -> None:
         if not normal(new.text):
-            raise Refused("there is nothing in it to remember")
+            raise Refused("empty", "there is nothing in it to remember")
         if len(new.text) > LONGEST:
-            raise Refused(f"it is longer than {LONGEST} characters: say the one thing that matters")
+            raise Refused("long", f"it is longer than {LONGEST} characters: say the one thing that matters")
         if new.source.room == "closed":
-            raise Refused("nothing is remembered in channels that are shared with others")
+            raise Refused("shared", "nothing is remembered in channels that are shared with others")
         if self.masked(new.text) != new.text:
-            raise Refused("it holds what looks like a secret (a key, a token, a password)")
+            raise Refused("secret", "it holds what looks like a secret (a key, a token, a password)")
 
     async def recall(
         self,
@@ -76,8 +85,27 @@ class Memory:
             return []
         found = await self._search(text, audience)
         kept = chosen(found, floor=floor, count=count * 2, tokens=tokens * 2)
-        seen = [one for one in kept if await self._still_visible(one.fact, audience, now_there)]
+        seen = [one for one in kept if await self.still_visible(one.fact, audience, now_there)]
         return chosen(seen, floor=floor, count=count, tokens=tokens)
+
+    async def listed(
+        self,
+        audience: Audience,
+        *,
+        limit: int,
+        of: str | None = None,
+        but: str | None = None,
+        now_there: Room | None = None,
+    ) -> list[Fact]:
+        """What this audience may be shown, newest first, with each place as it is now."""
+        out, before = list[Fact](), None
+        while len(out) < limit:
+            page = await self.facts.listed(audience, limit=limit, before=before, of=of, but=but)
+            out += [fact for fact in page if await self.still_visible(fact, audience, now_there)]
+            if len(page) < limit:
+                break
+            before = page[-1].id
+        return out[:limit]
 
     async def nearest(self, text: str, audience: Audience, count: int) -> list[Found]:
         """What comes nearest, however far: for finding what a new claim may repeat or replace."""
@@ -100,9 +128,10 @@ class Memory:
         await self.vectors.gone(fact.source.workspace, [fact.id])
 
     async def _search(self, text: str, audience: Audience) -> list[Found]:
-        vector = await self.vectors.query(text)
-        asked, total = words(text), await self.facts.count(audience.workspace)
-        holders = await self.facts.holding(audience.workspace, asked)
+        asked = words(text)
+        vector, (total, holders) = await asyncio.gather(
+            self.vectors.query(text), self.facts.holding(audience.workspace, asked)
+        )
         by_words = _by_rare_words(holders, total)
         near = [] if vector is None else await self.vectors.nearest(vector, audience)
         seen = await self.facts.get(audience, _union(near, by_words), embedder=self.vectors.name)
@@ -112,10 +141,13 @@ class Memory:
         question = Question(vector, asked, {word: len(ids) for word, ids in holders.items()}, total)
         return ranked(question, _allowed(seen, audience), self.facts.clock())
 
-    async def _still_visible(self, fact: Fact, audience: Audience, now_there: Room | None) -> bool:
-        """The last look before a fact is told: by the rule, with the place as it is now."""
+    async def still_visible(self, fact: Fact, audience: Audience, now_there: Room | None) -> bool:
+        """The last look before a fact is told: by the rule, with the place as it is now.
+
+        A place that is closed now may only not be known at this moment: that is not noted, or it would stay so.
+        """
         source = fact.source if now_there is None else await now_there(fact.source)
-        if source.room != fact.source.room:
+        if source.room not in (fact.source.room, "closed"):
             await self.facts.moved(source.workspace, source.channel, source.room)
         return may_see(fact.scope, source, audience)
 

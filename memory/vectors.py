@@ -164,9 +164,13 @@ class Vectors:
         return True
 
     async def _fill(self) -> None:
-        """Make the vectors that are missing, a few at a time."""
+        """Make the vectors that are missing, a few at a time; all of them where the embedder is another one now."""
         assert self.embedder is not None, "filled after it was loaded"
+        left = await self.facts.count_without_vector(self.name)
         while rows := await self.facts.without_vector(self.name):
+            if left > len(rows):
+                self.trouble["embedder"] = f"{left} facts wait for their vectors: found by their words meanwhile"
+            left = max(0, left - len(rows))
             try:
                 made = await self._embedding.run(self.embedder.passages, [text for _, _, text in rows])
             except EmbedderError as error:

@@ -13,6 +13,7 @@ import pytest
 
 from bot.catalog import WORDS, language, say
 from memory.records import StopReason, Verdict
+from memory.remember import Why
 from tools.base import Effect
 from tools.memory import memory_tools
 from tools.slack_write import SLACK_WRITE_TOOLS
@@ -32,6 +33,7 @@ BUILT: dict[str, set[str]] = {
     "approval.line_{}": set(get_args(Verdict)) - {"superseded"},
     "card.{}": {"uncertain", "repeated"},
     "change.{}": {tool.name for tool in WRITES},
+    "memory.refused_{}": set(get_args(Why)) - {"elsewhere"},
     "notice.{}": {"error", "configuration", "refusal", "empty"},
 }
 

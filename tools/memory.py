@@ -21,6 +21,10 @@ class Remember(Arguments):
         description="One claim that stands for itself: names for pronouns, dates for 'tomorrow'. As it was said.",
     )
 
+    corrects: int | None = Field(
+        default=None, description="The number of the note that was wrong, if this says what is right instead."
+    )
+
 
 class Recall(Arguments):
     query: str = Field(min_length=1, max_length=1_000, description="What you want to know, in any language.")
@@ -43,23 +47,28 @@ class ListMemories(Arguments):
 
 class ShareMemory(Arguments):
     id: int = Field(description="The number of the note.")
+    text: str = Field(
+        min_length=1,
+        max_length=600,
+        description="The note's text, word for word: whoever approves it sees what will be known.",
+    )
 
 
 class Notebook(Protocol):
     """Each raises ``ToolError`` for what cannot be done. Who reads the reply decides what is found."""
 
-    async def remember(self, context: ToolContext, text: str) -> Output: ...
+    async def remember(self, context: ToolContext, text: str, corrects: int | None = None) -> Output: ...
     async def recall(self, context: ToolContext, query: str) -> Output: ...
     async def forget(self, context: ToolContext, number: int | None, query: str | None) -> Output: ...
     async def listed(self, context: ToolContext) -> Output: ...
-    async def share(self, context: ToolContext, number: int) -> Output: ...
+    async def share(self, context: ToolContext, number: int, text: str) -> Output: ...
 
 
 def memory_tools(notebook: Notebook) -> tuple[Tool[Any], ...]:
     @tool(Effect.NOTE, idempotent=True)
     async def remember(arguments: Remember, context: ToolContext) -> Output:
-        """Keep something a person told you and wants kept, for later conversations."""
-        return await notebook.remember(context, arguments.text)
+        """Keep something a person told you and wants kept, for later conversations, or correct a note."""
+        return await notebook.remember(context, arguments.text, arguments.corrects)
 
     @tool(Effect.READ, untrusted=True, polling=True)
     async def recall(arguments: Recall, context: ToolContext) -> Output:
@@ -79,6 +88,6 @@ def memory_tools(notebook: Notebook) -> tuple[Tool[Any], ...]:
     @tool(Effect.WRITE, idempotent=True)
     async def share_memory(arguments: ShareMemory, context: ToolContext) -> Output:
         """Let the whole workspace know a note that was told to you in private. Only its author may have that done."""
-        return await notebook.share(context, arguments.id)
+        return await notebook.share(context, arguments.id, arguments.text)
 
     return remember, recall, forget, list_memories, share_memory

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from typing import cast
 
 from bot.demo.arguments import Arguments
 from bot.demo.chat import compose
@@ -14,6 +15,10 @@ from bot.demo.workspace import Workspace
 
 RESPONSE_USES = 5
 RESPONSE_SECONDS = 30 * 60
+
+
+class FormRefused(Exception):
+    """The app does not take what was typed into a form; its words for the person."""
 
 
 @dataclass(slots=True)
@@ -43,11 +48,16 @@ class Interactions:
         payload |= {"container": container, "message": self._workspace.shown(message)}
         await self._socket.send("interactive", payload)
 
-    async def click_home(self, person: str, action_id: str) -> None:
-        """Press a button of the App Home. Raises SlackError("action_not_found"), NotAcknowledged."""
+    async def click_home(self, person: str, action_id: str, typed: str | None = None) -> None:
+        """Press a button of the App Home, or Enter in a field where something was typed.
+
+        Raises SlackError("action_not_found"), NotAcknowledged.
+        """
         view = self._workspace.homes.get(person, {})
         channel = self._workspace.direct_channel(person)
         payload = self._action(person, channel, objects(view.get("blocks")), action_id, None)
+        if typed is not None:
+            payload["actions"] = [one | {"value": typed} for one in objects(payload["actions"])]
         await self._socket.send("interactive", payload | {"container": {"type": "view"}, "view": view})
 
     async def command(self, person: str, channel: str, text: str, command: str = "/bobbin") -> None:
@@ -73,7 +83,10 @@ class Interactions:
             self._reply(ResponseUrl(person, where.id, None, time.time()), Arguments(answer))
 
     async def submit(self, person: str, view_id: str, values: dict[str, dict[str, str]]) -> None:
-        """Send a form; `values` are texts by block_id, then action_id. Raises SlackError, NotAcknowledged."""
+        """Send a form; `values` are texts by block_id, then action_id.
+
+        Raises SlackError, NotAcknowledged, and FormRefused with the app's words about what was typed.
+        """
         view = self._workspace.modals.get(view_id)
         if view is None:
             raise SlackError("not_found")
@@ -82,7 +95,9 @@ class Interactions:
             for block, actions in values.items()
         }
         payload = self._envelope("view_submission", person) | {"view": view | {"state": {"values": state}}}
-        await self._socket.send("interactive", payload)
+        answer = await self._socket.send("interactive", payload)
+        if answer.get("response_action") == "errors":
+            raise FormRefused(" ".join(map(str, cast("dict[str, object]", answer["errors"]).values())))
         del self._workspace.modals[view_id]
 
     def respond(self, response: str, arguments: Arguments) -> None:
@@ -143,6 +158,6 @@ class Interactions:
 
 def _elements(blocks: tuple[Json, ...]) -> Iterator[Json]:
     for block in blocks:
-        inner = (*objects(block.get("elements")), *objects([block.get("accessory")]))
+        inner = (*objects(block.get("elements")), *objects([block.get("accessory"), block.get("element")]))
         for element in inner:
             yield {"block_id": block.get("block_id")} | element

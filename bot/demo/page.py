@@ -14,7 +14,7 @@ from aiohttp import web
 
 from bot.demo import wire
 from bot.demo.arguments import Arguments
-from bot.demo.interactions import Interactions
+from bot.demo.interactions import FormRefused, Interactions
 from bot.demo.socket import NotAcknowledged, SocketMode
 from bot.demo.values import BOT_USER, Json, SlackError
 from bot.demo.workspace import Workspace
@@ -85,6 +85,8 @@ class Page:
             await self._carry_out(arguments)
         except SlackError as refusal:
             return web.json_response({"error": f"Slack would not do this: {refusal.code}."}, status=400)
+        except FormRefused as refusal:
+            return web.json_response({"error": str(refusal)}, status=400)
         except NotAcknowledged:
             words = "Bobbin did not respond. Is it online? Try again in a moment."
             return web.json_response({"error": words}, status=400)
@@ -138,7 +140,8 @@ class Page:
             case "click" if act.has("ts"):
                 await self._interactions.click(person, act.need("channel"), act.need("ts"), act.need("action_id"))
             case "click":
-                await self._interactions.click_home(person, act.need("action_id"))
+                typed = act.text("value") if act.has("value") else None
+                await self._interactions.click_home(person, act.need("action_id"), typed)
             case "command":
                 await self._interactions.command(person, act.need("channel"), act.text("text"))
             case "submit":

@@ -30,7 +30,8 @@ from bot.slack.inbound import (
     accept,
     bare_words,
     follows_from_now,
-    home_click,
+    form_sent,
+    home_press,
     home_visitor,
     kept,
     understand,
@@ -85,11 +86,14 @@ class Door:
             case "event_callback":
                 await self._event(body)
             case "block_actions":
-                if self.home is not None and (pressed := home_click(body)) is not None:
-                    self.home.clicked(*pressed)
+                if self.home is not None and (pressed := home_press(body)) is not None:
+                    self.home.pressed(pressed)
                 elif (click := understand_click(body, self.own)) is not None:
                     trigger = str(body.get("trigger_id") or body.get("action_ts") or "")
                     await self._gesture(click, trigger, on=True, at=0.0)
+            case "view_submission" if self.home is not None and (form := form_sent(body)) is not None:
+                if (refused := await self.home.sent(form)) is not None:
+                    return BoltResponse(status=200, body=refused)
             case None if self.home is not None and body.get("command"):
                 return BoltResponse(status=200, body=await self._command(self.home, body))
             case kind:

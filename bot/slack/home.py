@@ -11,19 +11,24 @@ from typing import Any
 import structlog
 
 from bot.catalog import say
-from bot.keeper import Keeper, owns
-from bot.notes import day, one_line
+from bot.keeper import Keeper
+from bot.notes import one_line
 from bot.slack.gateway import Gateway, Lost, Refused
+from bot.slack.home_view import EDIT, OTHERS, OWN, Page, edit_form, form_error, home_blocks, line
+from bot.slack.inbound import Form, Pressed
 from bot.slack.people import People
 from memory.audience import Audience
-from memory.fact import Fact
+from memory.fact import Fact, owns
+from memory.remember import Refused as NotKept
+from memory.types import Person
 
 Json = dict[str, Any]
 
-LISTED, COMMAND_LISTED, EXPORTED = 30, 15, 5_000
+COMMAND_LISTED, EXPORTED = 15, 5_000
+QUERY = 200
+"""Characters of a search on the home that count."""
 IN_TIME = 2.5
 """Seconds in which a command must be answered; Slack waits for three."""
-_ESCAPED = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;"})
 
 
 @dataclass(slots=True)
@@ -39,42 +44,86 @@ class Home:
         """Somebody looks at the app's home: show what is there now, once the event is acknowledged."""
         self._soon(self._publish(user))
 
-    def clicked(self, user: str, action: str) -> None:
-        """A button on somebody's own home."""
-        verb, _, number = action.partition(":")
+    def pressed(self, press: Pressed) -> None:
+        """Something done on somebody's own home."""
+        verb, _, number = press.action.partition(":")
         match verb:
             case "forget" if number.isdigit():
-                self._soon(self._forget_and_publish(user, int(number)))
+                self._soon(self._forget_and_publish(press, int(number)))
+            case "edit" if number.isdigit():
+                self._soon(self._open_form(press, int(number)))
+            case "search":
+                self._soon(self._publish(press.person, press.value))
+            case "all":
+                self._soon(self._publish(press.person))
             case "export":
-                self._soon(self._export(user))
+                self._soon(self._export(press.person))
             case _:
                 pass
 
-    async def _forget_and_publish(self, user: str, number: int) -> None:
-        await self._forget(user, number)
-        await self._publish(user)
+    async def sent(self, form: Form) -> Json | None:
+        """A form was sent. What Slack is to say about it; None if it is taken."""
+        number, _, query = form.about.partition(" ")
+        if form.name != EDIT or not number.isdigit():
+            return None
+        person = await self.people.person(form.person)
+        try:
+            async with asyncio.timeout(IN_TIME):
+                await self._correct(person, int(number), form.typed)
+        except TimeoutError:
+            return form_error(say("memory.slow", person.locale))
+        except NotKept as refusal:
+            key = "memory.not_yours" if refusal.why == "elsewhere" else f"memory.refused_{refusal.why}"
+            return form_error(say(key, person.locale, number=number))
+        self._soon(self._publish(form.person, query))
+        return None
 
-    async def _publish(self, user: str) -> None:
+    async def _correct(self, person: Person, number: int, text: str) -> None:
+        """Only who said something may say what is right instead; others say it in a thread, under their own name."""
+        fact = await self.keeper.visible(await self.keeper.rooms.alone(person.id), number)
+        if fact is None or fact.author != person.id:
+            raise NotKept("elsewhere", "this person did not say it")
+        if one_line(text) != fact.text:
+            await self.keeper.correct(fact, person, text)
+
+    async def _open_form(self, press: Pressed, number: int) -> None:
+        fact = await self.keeper.visible(await self.keeper.rooms.alone(press.person), number)
+        if fact is None or fact.author != press.person:
+            await self._publish(press.person, press.value)
+            return
+        locale = (await self.people.person(press.person)).locale
+        form = edit_form(fact, press.value, locale)
+        await self.gateway.write("views.open", trigger_id=press.trigger, view=form)
+
+    async def _forget_and_publish(self, press: Pressed, number: int) -> None:
+        await self._forget(press.person, number)
+        await self._publish(press.person, press.value)
+
+    async def _publish(self, user: str, query: str = "") -> None:
         audience, person = await self.keeper.rooms.alone(user), await self.people.person(user)
-        facts = await self.keeper.memory.facts.listed(audience, limit=500)
-        own = [fact for fact in facts if owns(fact, user)][:LISTED]
-        others = [fact for fact in facts if not owns(fact, user)][:LISTED]
-        blocks = home_blocks(own, others, person.locale)
-        await self.gateway.write("views.publish", user_id=user, view={"type": "home", "blocks": blocks})
+        query = " ".join(query.split())[:QUERY]
+        if query:
+            found = [one.fact for one in await self.keeper.recall(query, audience)]
+            page = Page(user, person.locale, found, (), query)
+        else:
+            own = await self.keeper.listed(audience, limit=OWN + 1, of=user)
+            others = await self.keeper.listed(audience, limit=OTHERS + 1, but=user)
+            page = Page(user, person.locale, own, others)
+        await self.gateway.write("views.publish", user_id=user, view={"type": "home", "blocks": home_blocks(page)})
 
     async def _export(self, user: str) -> None:
         audience = await self.keeper.rooms.alone(user)
-        facts = await self.keeper.memory.facts.listed(audience, limit=EXPORTED)
+        facts = await self.keeper.listed(audience, limit=EXPORTED)
         content = json.dumps([fact.model_dump() for fact in facts], ensure_ascii=False, indent=1)
         await self.gateway.write("files_upload_v2", channel=audience.channel, filename="memory.json", content=content)
 
     async def _forget(self, user: str, number: int) -> bool:
         """Whether it was there, and this person's to forget."""
-        audience = await self.keeper.rooms.alone(user)
-        found = [one.fact for one in await self.keeper.memory.facts.get(audience, [number])]
-        mine = [fact for fact in found if owns(fact, user)]
-        await self.keeper.memory.forget(mine)
-        return bool(mine)
+        fact = await self.keeper.visible(await self.keeper.rooms.alone(user), number)
+        if fact is None or not owns(fact, user):
+            return False
+        await self.keeper.memory.forget([fact])
+        return True
 
     # -- the command -----------------------------------------------------------------------------
 
@@ -98,7 +147,7 @@ class Home:
                 return say("memory.export_sent", locale)
             case ["memory"]:
                 audience = await self.keeper.rooms.alone(user)
-                return self._listed(await self.keeper.memory.facts.listed(audience, limit=COMMAND_LISTED), locale)
+                return self._listed(await self.keeper.listed(audience, limit=COMMAND_LISTED), locale)
             case ["memory", *_]:
                 return await self._found(await self.keeper.rooms.alone(user), " ".join(words[1:]), locale)
             case _:
@@ -127,41 +176,3 @@ async def _logged(work: Coroutine[Any, Any, None]) -> None:
         await work
     except (Refused, Lost) as error:
         structlog.get_logger().warning("home not shown", action="home_failed", why=str(error))
-
-
-def line(fact: Fact) -> str:
-    """One fact in Slack's markup; what people wrote in it stays text."""
-    text = one_line(fact.text).translate(_ESCAPED)
-    source = f" · <{fact.link}|{day(fact.valid_from)}>" if fact.link else f" · {day(fact.valid_from)}"
-    return f"`{fact.id}` {text}{source} · {fact.author_name.translate(_ESCAPED)}"
-
-
-def home_blocks(own: Sequence[Fact], others: Sequence[Fact], locale: str) -> list[Json]:
-    """At most 70 blocks; Slack allows 100 in a home."""
-    blocks: list[Json] = [_header(say("memory.title", locale)), _section(say("memory.intro", locale))]
-    blocks.append(_header(say("memory.own", locale)))
-    blocks += [_fact_block(fact, locale, button=True) for fact in own] or [_section(say("memory.nothing", locale))]
-    blocks.append(_header(say("memory.others", locale)))
-    blocks += [_fact_block(fact, locale, button=False) for fact in others] or [_section(say("memory.nothing", locale))]
-    export = {"type": "button", "action_id": "export", "text": _plain(say("memory.export", locale))}
-    return [*blocks, {"type": "actions", "elements": [export]}]
-
-
-def _fact_block(fact: Fact, locale: str, *, button: bool) -> Json:
-    block = _section(line(fact)[:2_900])
-    if button:
-        label = _plain(say("memory.forget", locale))
-        block["accessory"] = {"type": "button", "action_id": f"forget:{fact.id}", "text": label, "style": "danger"}
-    return block
-
-
-def _section(text: str) -> Json:
-    return {"type": "section", "text": {"type": "mrkdwn", "text": text}}
-
-
-def _header(text: str) -> Json:
-    return {"type": "header", "text": _plain(text)}
-
-
-def _plain(text: str) -> Json:
-    return {"type": "plain_text", "text": text, "emoji": True}

@@ -88,6 +88,26 @@ class Click:
     gesture: Gesture
 
 
+@dataclass(frozen=True, slots=True)
+class Pressed:
+    """A button, or a field and Enter, on somebody's own home. ``trigger`` opens a form, for three seconds."""
+
+    person: str
+    action: str
+    value: str
+    trigger: str
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """A form with one field. ``about`` is what we gave it along when it was opened."""
+
+    person: str
+    name: str
+    about: str
+    typed: str
+
+
 Event = Heard | Edited | Deleted | Reaction
 
 
@@ -210,14 +230,28 @@ def home_visitor(payload: Json) -> str | None:
     return str(event["user"]) if event.get("type") == "app_home_opened" and event.get("tab") == "home" else None
 
 
-def home_click(payload: Json) -> tuple[str, str] | None:
-    """(who, which button) of a click on somebody's own home; None for clicks elsewhere."""
+def home_press(payload: Json) -> Pressed | None:
+    """Something done on somebody's own home; None for clicks elsewhere."""
     container: Json = payload.get("container") or {}
     user: Json = payload.get("user") or {}
     actions: list[Json] = payload.get("actions") or []
     if container.get("type") != "view" or not actions:
         return None
-    return str(user.get("id", "")), str(actions[0].get("action_id", ""))
+    action, value = str(actions[0].get("action_id", "")), str(actions[0].get("value") or "")
+    return Pressed(str(user.get("id", "")), action, value, str(payload.get("trigger_id") or ""))
+
+
+def form_sent(payload: Json) -> Form | None:
+    """A form of ours that somebody sent; None for any other."""
+    view: Json = payload.get("view") or {}
+    user: Json = payload.get("user") or {}
+    state: Json = view.get("state") or {}
+    blocks: Json = state.get("values") or {}
+    fields = [field for block in blocks.values() for field in block.values()]
+    if not view.get("callback_id") or not fields:
+        return None
+    typed = str(fields[0].get("value") or "")
+    return Form(str(user.get("id", "")), str(view["callback_id"]), str(view.get("private_metadata") or ""), typed)
 
 
 def accept(heard: Heard, follow: Follow, *, follows: bool) -> bool:

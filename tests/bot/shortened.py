@@ -11,11 +11,13 @@ from bot.channel import Channel, Channels
 from bot.claude import Claude
 from bot.model import ModelError, Request
 from memory.compaction import Marks
+from memory.context import Context
 from memory.records import ModelSaid
 from memory.summary import HEADINGS
 from memory.types import Text, Usage
-from tests.bot.doubles import Line, Playback, World, says
+from tests.bot.doubles import THREAD, Line, Playback, World, says
 from tests.laws.legality import problems
+from tools.registry import Registry
 
 LONG = Usage(fresh=50_000, output=10)
 """What the provider counts, so that the conversation is a long one."""
@@ -58,9 +60,18 @@ def long_answer(text: str = "done") -> ModelSaid:
     return says(text, usage=LONG)
 
 
+def body_of(context: Context) -> dict[str, Any]:
+    """What goes out for this conversation."""
+    return _body(Request(THREAD, "system", Registry([]), context, "model", 1_000))
+
+
+def _body(request: Request) -> dict[str, Any]:
+    return Claude(_client(), "model")._body(request, "model")  # pyright: ignore[reportPrivateUsage] - what goes out
+
+
 def wire(request: Request) -> dict[str, Any]:
     """The body as it goes out, checked against the provider's rules."""
-    body = Claude(_client(), "model")._body(request, "model")  # pyright: ignore[reportPrivateUsage] - what goes out
+    body = _body(request)
     assert problems(body) == [], problems(body)
     return body
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from bot.app import channels
-from bot.config import ChannelSettings, ConfigurationError, Settings, load_settings
+from bot.config import ChannelSettings, ConfigurationError, Settings, load_settings, unknown_names
 
 GOOD = {
     "SLACK_BOT_TOKEN": "xoxb-1-abcdefgh",
@@ -186,3 +186,11 @@ def test_secrets_are_known_and_never_shown(monkeypatch: pytest.MonkeyPatch) -> N
     assert {*GOOD.values(), "postgresql+psycopg://u:hunter22@db/x"} <= set(settings.secrets)
     shown = f"{settings!r} {settings} {settings.model_dump_json()}"
     assert not any(secret in shown for secret in settings.secrets)
+
+
+def test_a_name_that_is_no_setting_is_told_with_the_one_that_was_meant() -> None:
+    names = ["BOBBIN_DOLLAR", "bobbin_steps", "BOBBIN_STEPS", "BOBBIN_XYZZY", "SLACK_TOKEN", "PATH"]
+    assert unknown_names(names) == [
+        "BOBBIN_DOLLAR is no setting and is ignored. Did you mean BOBBIN_DOLLARS?",
+        "BOBBIN_XYZZY is no setting and is ignored.",
+    ]

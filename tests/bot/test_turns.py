@@ -204,7 +204,9 @@ async def test_a_second_process_stops_before_it_acts(build: Build, capsys: pytes
         await mine.append(Stopped(reason="cancelled", by=ANA))
 
 
-async def test_a_log_that_cannot_be_read_is_left_alone(build: Build, capsys: pytest.CaptureFixture[str]) -> None:
+async def test_a_log_that_cannot_be_read_is_left_alone_and_people_are_told_once(
+    build: Build, capsys: pytest.CaptureFixture[str]
+) -> None:
     world = build(says("never"))
     await world.say("go")
 
@@ -214,7 +216,11 @@ async def test_a_log_that_cannot_be_read_is_left_alone(build: Build, capsys: pyt
 
     await world.database.write(spoil)
     assert await world.advance() is None
-    assert world.surface.messages == {}
+    await world.say("and now?")
+    assert await world.advance() is None
+    (told,) = world.surface.words
+    assert "I can't go on in this thread" in told
+    assert "我无法在此话题中继续" in told
     assert "corrupt_log" in capsys.readouterr().out
     assert await world.turns.inbox.open_threads() == [THREAD], "the next start looks again"
 

@@ -3,20 +3,25 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import pytest
 import pytest_asyncio
 from slack_sdk.web.async_client import AsyncWebClient
 
 from bot.app import Parts, build, listen
 from bot.clients import identify
 from bot.config import SCRIPTED, Settings
+from bot.demo.interactions import FormRefused
 from bot.demo.server import Running, serve
-from bot.demo.values import BOT_USER, Json, Message
+from bot.demo.values import BOT_USER, Json, Message, objects
 from bot.demo.workspace import ANA, WEI, Workspace
+from bot.slack.inbound import Form
 from memory.db import Database
 
 GENERAL, NEWS, LEADS, DIRECT = "C0GENERAL1", "C0NEWS0001", "C0LEADS001", "D0ANA00001"
@@ -112,8 +117,7 @@ async def test_told_in_one_thread_known_in_another_corrected_and_forgotten(town:
     # "That's wrong, it is X" in the thread where it was told.
     asked = town.workspace.say(ANA, GENERAL, ASKED)
     assert "db-stg-2" in await town.answered(GENERAL, asked)
-    wrong = town.workspace.say(ANA, GENERAL, "that's wrong, it is db-stg-3", asked.ts)
-    await town.until(lambda: town.pinned_by_us(GENERAL, wrong.ts))
+    assert "db-stg-3" in await town.answer(ANA, GENERAL, "that's wrong, it is db-stg-3", asked.ts)
     corrected = await town.answer(WEI, NEWS, ASKED)
     assert "db-stg-3" in corrected
     assert "db-stg-2" not in corrected
@@ -125,8 +129,8 @@ async def test_told_in_one_thread_known_in_another_corrected_and_forgotten(town:
 
 async def test_what_is_said_in_private_stays_there(town: Town) -> None:
     await town.answer(ANA, LEADS, "@Bobbin remember that layoffs start in May")
+    assert "know nothing" in await town.answer(ANA, GENERAL, "@Bobbin when do layoffs start?")
     assert "layoffs" not in await town.answer(WEI, GENERAL, "@Bobbin when do layoffs start?")
-    assert "layoffs" not in await town.answer(ANA, GENERAL, "@Bobbin when do layoffs start?")
     assert "layoffs" in await town.answer(ANA, LEADS, "@Bobbin when do layoffs start?")
     assert "layoffs" in await town.answer(ANA, DIRECT, "when do layoffs start?")
 
@@ -158,23 +162,67 @@ async def test_the_home_and_the_command_put_people_in_charge(town: Town) -> None
     await town.until(lambda: "db-stg-2" in str(town.workspace.homes.get(ANA)))
     home = town.workspace.homes[ANA]
     assert "tea is in the kitchen" in str(home)
-    buttons = [block["accessory"]["action_id"] for block in blocks(home) if "accessory" in block]
-    assert len(buttons) == 1  # only what Ana said is hers to forget
+    edit, forget = buttons(home)  # only what Ana said is hers to change
 
     await town.running.interactions.command(WEI, NEWS, "memory staging")
     whisper = await shown_to(town, WEI, NEWS, "db-stg-2")
     assert "kitchen" not in whisper or whisper.index("db-stg-2") < whisper.index("kitchen")
-    await town.running.interactions.command(WEI, NEWS, f"memory forget {buttons[0].split(':')[1]}")
+    await town.running.interactions.command(WEI, NEWS, f"memory forget {forget.split(':')[1]}")
     await shown_to(town, WEI, NEWS, "不是你说的")
 
-    await town.running.interactions.click_home(ANA, buttons[0])
-    await town.until(lambda: "db-stg-2" not in str(town.workspace.homes[ANA]))
+    await town.running.interactions.click_home(ANA, "search", "where is the tea?")
+    await town.until(lambda: "Found for" in str(town.workspace.homes[ANA]))
+    assert "tea is in the kitchen" in str(town.workspace.homes[ANA])
+    await town.running.interactions.click_home(ANA, "all")
+    await town.until(lambda: forget in str(town.workspace.homes[ANA]))
+
+    await town.running.interactions.click_home(ANA, edit)
+    await town.until(lambda: town.workspace.modals)
+    (form,) = town.workspace.modals
+    with pytest.raises(FormRefused, match="secret"):
+        await town.running.interactions.submit(ANA, form, {"text": {"text": "the key is sk-ant-abcdefghijklmnopqrstu"}})
+    await town.running.interactions.submit(ANA, form, {"text": {"text": "the staging database is db-stg-4"}})
+    await town.until(lambda: "db-stg-4" in str(town.workspace.homes[ANA]))
+    assert "db-stg-2" not in str(town.workspace.homes[ANA])
+
+    _, forget = buttons(town.workspace.homes[ANA])
+    await town.running.interactions.click_home(ANA, forget)
+    await town.until(lambda: "db-stg-4" not in str(town.workspace.homes[ANA]))
     assert await town.facts() == ["tea is in the kitchen"]
 
 
-def blocks(view: Json) -> list[dict[str, Any]]:
-    found: Any = view["blocks"]
-    return list(found)
+async def test_nobody_edits_what_another_said(town: Town) -> None:
+    await town.answer(WEI, GENERAL, "@Bobbin remember that tea is in the kitchen")
+    home = town.parts.door.home
+    assert home is not None
+    refused = await home.sent(Form(ANA, "edit", "1", "tea is in the cellar"))
+    assert "not said by you" in str(refused)
+    assert await town.facts() == ["tea is in the kitchen"]
+
+
+async def test_what_was_said_where_it_is_private_now_is_on_nobody_elses_page(town: Town) -> None:
+    town.workspace.put_channel(replace(town.workspace.channel(NEWS), members=(ANA, BOT_USER)))
+    await town.answer(ANA, NEWS, "@Bobbin remember that the launch is in May")
+    town.workspace.put_channel(replace(town.workspace.channel(NEWS), kind="group"))
+    people = town.parts.door.home.people if town.parts.door.home is not None else None
+    assert people is not None
+    people.clock = lambda: time.monotonic() + 3_600  # what Slack said before is not fresh any more
+    town.workspace.open_home(WEI)
+    await town.until(lambda: town.workspace.homes.get(WEI))
+    assert "launch" not in str(town.workspace.homes[WEI])
+    assert await town.facts() == ["the launch is in May"]
+    await town.running.interactions.command(WEI, GENERAL, "memory")
+    assert "launch" not in await shown_to(town, WEI, GENERAL, "暂无")
+
+
+def buttons(home: Json) -> list[str]:
+    """Those on facts."""
+    return [
+        str(element["action_id"])
+        for block in objects(home["blocks"])
+        for element in objects(block.get("elements"))
+        if ":" in str(element.get("action_id"))
+    ]
 
 
 async def shown_to(town: Town, person: str, channel: str, words: str) -> str:

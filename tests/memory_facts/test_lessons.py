@@ -11,8 +11,22 @@ from hypothesis import strategies as st
 
 from bot.secrets import Mask
 from memory.audience import Scope, scope_of
-from memory.fact import Fact
-from memory.lessons import Again, Change, Drop, Heard, Learn, Lesson, changes, is_private, parsed, rests_on
+from memory.fact import Fact, NewFact
+from memory.learned import Words
+from memory.lessons import (
+    Again,
+    Change,
+    Drop,
+    Heard,
+    Learn,
+    Lesson,
+    changes,
+    correction,
+    is_private,
+    open_to_learning,
+    parsed,
+    rests_on,
+)
 from memory.types import MessageId
 from memory.words import agree, is_chinese, names, normal, numbers, stated_date, words
 from tests.memory_facts.people import ANA, BEN, claim, reading
@@ -87,6 +101,45 @@ def test_different_numbers_dates_or_names_are_never_a_confirmation(claimed: str,
     assert learned([confirm], heard(claimed), facts=(known(noted),)) == ([Again(known(noted))] if same else [])
 
 
+@pytest.mark.parametrize(
+    ("said", "noted", "same"),
+    [
+        ("Hi. The CFO is still Ruth! 40 people came.", "The CFO is Ruth.", True),
+        ("The CFO is Samir.", "The CFO is Ruth.", False),
+        ("The limit is 60, not 40.", "The limit is 40.", False),
+        ("早。限额还是四十。来了九个人。", "限额是40", True),
+        ("限额是六十，不是四十。", "限额是40", False),
+    ],
+)
+def test_a_confirmation_is_said_by_the_person_whatever_the_model_claims(said: str, noted: str, same: bool) -> None:
+    confirm = {"op": "CONFIRM", "message": "m1", "fact": 7, "text": noted}
+    assert learned([confirm], heard(said), facts=(known(noted),)) == ([Again(known(noted))] if same else [])
+
+
+def words_of(*said: tuple[Any, str]) -> list[Words]:
+    return [Words(i, 1.0, MessageId(f"m{i}"), author, text) for i, (author, text) in enumerate(said)]
+
+
+@pytest.mark.parametrize(
+    ("said", "left"),
+    [
+        (((ANA, "the code is 99"), (ANA, "don't remember that")), []),
+        (((ANA, "the code is 99"), (BEN, "tea is in rack 5"), (ANA, "forget that please")), [BEN]),
+        (((BEN, "the code is 99"), (ANA, "don't remember that")), [BEN]),  # not hers to take back
+        (((ANA, "密码柜在三楼"), (ANA, "刚才的不要记")), []),
+        (((ANA, "the code is 99"), (ANA, "never store salaries")), [ANA]),
+    ],
+)
+def test_dont_remember_that_is_also_about_ones_words_before(said: tuple[Any, ...], left: list[Any]) -> None:
+    assert [one.author for one in open_to_learning(words_of(*said))] == left
+
+
+def test_the_same_again_is_no_correction() -> None:
+    old = known("The CFO is Ruth.")
+    supersede = [{**add("the CFO is Ruth"), "op": "SUPERSEDE", "fact": 7}]
+    assert learned(supersede, heard("CFO is Ruth"), facts=(old,)) == [Again(old)]
+
+
 def test_a_correction_keeps_the_scope_of_what_it_replaces() -> None:
     old = known("The CFO is Ruth.")
     (change,) = learned(
@@ -109,6 +162,26 @@ def test_a_private_word_does_not_replace_a_public_one() -> None:
     public = known("The CFO is Ruth.", channel="C2")
     operation = [{**add("The CFO is Samir."), "op": "SUPERSEDE", "fact": 7}]
     assert learned(operation, heard("CFO is Samir"), facts=(public,), room="private") == []
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "reaches"),
+    [
+        (claim("x"), claim("y", channel="C2"), True),
+        (claim("x"), claim("y", channel="D1", room="direct", scope=Scope(kind="user", place=ANA.id)), False),
+        (claim("x"), claim("y", scope=Scope(kind="user", place=ANA.id)), False),
+        (claim("x", channel="P1", room="private"), claim("y", channel="P1", room="private"), True),
+        (claim("x", channel="P1", room="private"), claim("y", channel="P2", room="private"), False),
+        (claim("x", channel="P1", room="private"), claim("y"), False),
+        (claim("x", scope=Scope(kind="user", place=ANA.id)), claim("y"), True),
+        (claim("x", scope=Scope(kind="user", place=ANA.id)), claim("y", author=BEN), False),
+    ],
+)
+def test_how_far_a_correction_reaches(old: NewFact, new: NewFact, reaches: bool) -> None:
+    fact = Fact(**old.model_dump(), id=7, created=1.0, valid_from=1.0)
+    instead = correction(new, fact)
+    assert (instead is not None) == reaches
+    assert instead is None or instead.scope == old.scope
 
 
 def test_a_preference_is_of_who_said_it() -> None:

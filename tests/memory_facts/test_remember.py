@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 import sqlalchemy as sa
 
@@ -65,6 +66,40 @@ async def test_a_channel_that_turns_private_takes_its_facts_along(memory: Memory
     assert await memory.facts.get(reading(channel="C7", room="private"), [fact.id])
 
 
+async def test_a_place_that_cannot_be_looked_up_hides_its_facts_for_that_moment_only(memory: Memory) -> None:
+    await memory.add(claim("The staging database is db-stg-2.", channel="C7"), keep="asked")
+
+    async def unknown(source: Source) -> Source:
+        return source.model_copy(update={"room": "closed"})
+
+    assert not await memory.recall("staging database", reading(), now_there=unknown)
+    assert not await memory.listed(reading(), limit=9, now_there=unknown)
+    assert await texts(memory, "staging database") == ["The staging database is db-stg-2."]
+
+
+async def test_a_list_is_as_long_as_may_be_shown(memory: Memory) -> None:
+    """However many newer ones may not be shown any more."""
+    await memory.add(claim("The old one.", channel="C1"), keep="asked")
+    for number in range(5):
+        await memory.add(claim(f"New {number}.", channel="C7", message=str(number)), keep="asked")
+
+    async def private_now(source: Source) -> Source:
+        return source.model_copy(update={"room": "private"}) if source.channel == "C7" else source
+
+    listed = await memory.listed(reading(), limit=2, now_there=private_now)
+    assert [fact.text for fact in listed] == ["The old one."]
+    assert len(await memory.listed(reading(channel="C7", room="private"), limit=2, now_there=private_now)) == 2
+
+
+async def test_what_is_said_in_public_is_not_held_to_be_known_from_a_private_place(memory: Memory) -> None:
+    await memory.add(claim("Tea is in the kitchen.", channel="P1", room="private"), keep="asked")
+    _, fresh = await memory.add(claim("Tea is in the kitchen."), keep="asked")
+    assert fresh
+    assert await texts(memory, "where is the tea in the kitchen?") == ["Tea is in the kitchen."]
+    _, again = await memory.add(claim("Tea is in the kitchen.", channel="P1", room="private"), keep="asked")
+    assert not again
+
+
 async def test_the_same_claim_is_kept_once_and_a_near_one_is_known(memory: Memory) -> None:
     first, fresh = await memory.add(claim("The limit is 40 calls."), keep="asked")
     again, second = await memory.add(claim("the limit is  40 calls"), keep="learned")
@@ -91,6 +126,26 @@ async def test_of_two_dated_versions_the_later_comes_first(memory: Memory) -> No
     found = await memory.recall("when is standup?", reading())
     assert [one.fact.text[:12] for one in found] == ["(2024-06-17)", "(2024-01-08)"]
     assert found[1].older_than == found[0].fact.id
+
+
+@pytest.mark.parametrize(
+    ("earlier", "later", "versions"),
+    [
+        ("（2024年1月）周会定在周一上午。", "（2024年7月）周会改到周三下午。", True),
+        ("（2024年1月）周会定在周一上午。", "（2024年7月）食堂搬到一楼北侧。", False),
+        ("(2024-01-08) Standup is at noon.", "(2024-06-17) Standup is at four.", True),
+        ("(2024-01-08) Standup is at noon.", "(2024-06-17) Lunch is at four.", False),
+    ],
+)
+async def test_a_day_in_common_makes_no_versions_of_one_thing(
+    memory: Memory, embedder: BagOfWords, monkeypatch: pytest.MonkeyPatch, earlier: str, later: str, versions: bool
+) -> None:
+    """Even where the vectors are near to each other."""
+    monkeypatch.setattr(BagOfWords, "passages", lambda _, texts: np.full((len(texts), 256), 1 / 16, dtype=np.float32))
+    for text in (earlier, later):
+        await memory.add(claim(text), keep="asked")
+    found = {one.fact.text: one for one in await memory.recall("when?", reading())}
+    assert (found[earlier].older_than is not None) == versions
 
 
 async def test_forgotten_is_gone_from_everywhere_and_is_not_learned_again(
@@ -141,6 +196,8 @@ async def test_listed_is_what_may_be_seen(memory: Memory) -> None:
     await memory.add(claim("Three.", room="direct", channel="D9", scope=Scope(kind="user", place=BEN.id)), keep="asked")
     assert [fact.text for fact in await memory.facts.listed(reading(), limit=9)] == ["Two.", "One."]
     assert [fact.text for fact in await memory.facts.listed(reading(), limit=9, of=ANA.id)] == ["One."]
+    assert [fact.text for fact in await memory.facts.listed(reading(), limit=9, but=ANA.id)] == ["Two."]
+    assert [fact.text for fact in await memory.facts.listed(reading(), limit=1, before=2)] == ["One."]
 
 
 async def test_rare_words_find_what_vectors_do_not(memory: Memory, embedder: BagOfWords) -> None:

@@ -5,7 +5,9 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import itertools
-from collections.abc import AsyncGenerator, Callable
+import sys
+import threading
+from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 
@@ -150,6 +152,34 @@ async def test_another_embedder_takes_over(tmp_path: Path) -> None:
         assert memory.vectors.index is not None
         assert memory.vectors.index.ids("T1") == {fact}
         assert await answered(memory)
+
+
+async def test_vectors_that_are_still_made_are_said(tmp_path: Path) -> None:
+    async with at_work(tmp_path) as memory:
+        for number in range(40):
+            await memory.facts.add(claim(f"Machine {number} is in a rack."), None, "", keep="asked")
+    under_way, go_on = threading.Event(), threading.Event()
+
+    class Slow(BagOfWords):
+        def passages(self, texts: Sequence[str]) -> embed.Vector:
+            under_way.set()
+            go_on.wait(60)
+            return super().passages(texts)
+
+    async with at_work(tmp_path, Slow("other words")) as memory:
+        memory.vectors.begin()
+        await until(under_way.is_set)
+        assert "40 facts wait for their vectors" in memory.vectors.state
+        go_on.set()
+        await until(lambda: memory.vectors.state == "ok" and memory.vectors.index is not None)
+
+
+async def test_a_crash_in_native_code_is_told_from_success(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    crashing = tmp_path / "python"
+    crashing.write_text("#!/bin/sh\nkill -SEGV $$\n")
+    crashing.chmod(0o700)
+    monkeypatch.setattr(sys, "executable", str(crashing))
+    assert not await survives("embedder")
 
 
 async def test_probes_tell_a_crash_from_success(tmp_path: Path) -> None:

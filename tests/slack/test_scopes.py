@@ -36,6 +36,7 @@ METHODS: dict[str, set[str]] = {
     "users.list": {"users:read"},
     "usergroups.users.list": {"usergroups:read"},
     "files_upload_v2": {"files:write"},
+    "views.open": set(),
     "views.publish": set(),
     "users.conversations": READ,
 }
