@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from memory.records import ApprovalAsked, PostKind, digest
+from memory.records import ApprovalAsked, PostKind, canonical, digest
 from memory.state import ThreadState
 from memory.types import CallId, ToolCall
 
@@ -138,6 +138,6 @@ def covered(state: ThreadState, call: ToolCall, now: float) -> bool:
     return any(
         grant.tool == call.name
         and grant.expires_at > now
-        and all(call.arguments.get(name) == value for name, value in grant.resource.items())
+        and all(canonical(call.arguments.get(name)) == canonical(value) for name, value in grant.resource.items())
         for grant in state.grants
     )

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import example
 from hypothesis import given as given_examples
 from hypothesis import strategies as st
+from pydantic import JsonValue
 
 from memory.records import (
     ApprovalGiven,
@@ -18,7 +19,7 @@ from memory.records import (
     Verdict,
 )
 from memory.steps import Deliver, Refuse, RunCalls, Wait, covered, next_step
-from memory.types import Person, ToolResult
+from memory.types import Person, ToolCall, ToolResult
 from tests.doubles import ANA, BEN, call, says
 from tests.memory.samples import ASKED, DECIDED, POST, asked, ended, given, posted, said, started, state, step
 
@@ -109,6 +110,13 @@ def test_a_standing_yes_covers_a_call_only_if_each_of_its_arguments_is_the_same(
     now = state(said(), Granted(tool="post", resource={**granted}, by=ANA, expires_at=10.0))
     same = {name: arguments[name] for name in granted if name in arguments}
     assert covered(now, call("c", "post", **arguments), 9.0) == (same == granted)
+
+
+@pytest.mark.parametrize("other", [True, 1.5, "1", None, [1]])
+def test_a_standing_yes_tells_one_from_what_python_takes_for_equal(other: JsonValue):
+    now = state(said(), Granted(tool="post", resource={"times": 1}, by=ANA, expires_at=10.0))
+    assert covered(now, ToolCall(id="c", name="post", arguments={"times": 1}), 9.0)
+    assert not covered(now, ToolCall(id="c", name="post", arguments={"times": other}), 9.0)
 
 
 @pytest.mark.parametrize("first", ["approved", "refused", "expired"])
