@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/ready
 
-.PHONY: bench-memory venv demo run doctor test check lint types imports dependencies coverage bench bench-context soak clean
+.PHONY: venv demo run doctor test check lint types imports dependencies coverage bench bench-context bench-endurance bench-memory mutation soak clean
 
 venv: $(READY)
 
@@ -52,6 +52,12 @@ bench-context: $(READY)
 
 soak: $(READY)
 	$(BIN)/python -m tests.soak.soak
+
+bench-endurance: $(READY)
+	$(BIN)/python -m bench.endurance
+
+mutation: $(READY)
+	$(BIN)/python -m tests.mutation $(MODULES)
 
 bench-memory: $(READY)
 	$(BIN)/python -m bench.memory

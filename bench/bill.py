@@ -97,17 +97,21 @@ def available() -> bool:
     return (SIMULATOR / "claudesim.py").is_file()
 
 
-async def run(turns: int, steps: int, size: int, marks: Marks, pause: float) -> Bill:
-    """A thread of ``turns`` turns of ``steps`` calls with results of ``size`` characters, ``pause`` seconds apart."""
+def simulator() -> Any:
+    """The simulator's module."""
     if str(SIMULATOR) not in sys.path:
         sys.path.append(str(SIMULATOR))
-    simulator: Any = importlib.import_module("claudesim")
+    return importlib.import_module("claudesim")
+
+
+async def run(turns: int, steps: int, size: int, marks: Marks, pause: float) -> Bill:
+    """A thread of ``turns`` turns of ``steps`` calls with results of ``size`` characters, ``pause`` seconds apart."""
     part = Part(steps, steps)
 
     def content(q: str) -> str:
         return noise(q, size)
 
-    async with simulator.ClaudeSim(scenario=part) as sim:
+    async with simulator().ClaudeSim(scenario=part) as sim:
         client = anthropic.AsyncAnthropic(api_key="sk-ant-sim", base_url=sim.url, max_retries=0)
         with TemporaryDirectory() as folder:
             thread = Conversation.over(Path(folder), Claude(client, MODEL), content, marks)

@@ -11,7 +11,8 @@ from pathlib import Path
 import numpy as np
 
 from bench.neutral import CHINESE, ENGLISH
-from memory.embed import Pair, Vector
+from memory.embed import Pair
+from memory.vector import Vector
 
 PLACE = Path(__file__).parent.parent / "memory" / "centres.npy"
 

@@ -15,7 +15,7 @@ from typing import Literal
 from bench.figures import Figure
 from bench.loops import MODEL
 from bench.threads import THREAD, Conversation, noise
-from bot.model import ModelEvent, Request
+from bot.model import Model, ModelEvent, Request
 from memory.compaction import Marks
 from memory.records import ApprovalGiven, Compacted, ModelSaid, UserSaid
 from memory.summary import HEADINGS, summary_of
@@ -65,7 +65,7 @@ def facts() -> list[Fact]:
 
 
 @dataclass(slots=True)
-class Perfect:
+class Perfect(Model):
     """Looks around, answers, and summarizes without losing what it can see."""
 
     planted: list[Fact]

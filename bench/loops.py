@@ -95,7 +95,7 @@ class Silent:
 
 
 @dataclass(slots=True)
-class Instant:
+class Instant(Model):
     """A model that answers at once: ``steps`` calls, then a text."""
 
     steps: int

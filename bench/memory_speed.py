@@ -19,8 +19,9 @@ from sqlalchemy.engine import Connection
 from bench.figures import Figure, percentile
 from bench.memory_load import Line, audience, block_sockets, load, new_fact, opened, ready
 from memory.db import Database, fact_words, facts
-from memory.embed import local, packed, unit
+from memory.embed import local, unit
 from memory.ranking import OFFERED
+from memory.vector import packed
 from memory.words import normal, words
 
 P95 = {10_000: 80.0, 100_000: 100.0}

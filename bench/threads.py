@@ -11,6 +11,7 @@ from typing import cast
 
 from bench.loops import MODEL, UNLIMITED, Silent
 from bot.agent import Agent
+from bot.channel import Channel, Channels
 from bot.compactor import Compactor
 from bot.model import Model
 from bot.prompts import SYSTEM
@@ -69,8 +70,17 @@ class Conversation:
         database, clock = Database(f"sqlite:///{folder / 'bobbin.db'}"), [1_800_000_000.0]
         logs, inbox = Logs(database, lambda: clock[0]), Inbox(database, lambda: clock[0])
         agent = Agent(model, tools(logs, content), SYSTEM, MODEL, Spend(database), limits=UNLIMITED, policy=Policy())
-        compactor = Compactor(agent, marks)
-        turns = Turns(logs, inbox, Silent(), agent, compactor, cast("Chat", None), clock=lambda: clock[0])
+        compactor = Compactor(agent)
+        turns = Turns(
+            logs,
+            inbox,
+            Silent(),
+            agent,
+            compactor,
+            cast("Chat", None),
+            Channels(Channel(marks)),
+            clock=lambda: clock[0],
+        )
         return cls(database, logs, turns, clock)
 
     async def say(self, words: str) -> None:

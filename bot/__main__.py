@@ -7,10 +7,11 @@ import gc
 import os
 from typing import Annotated, NoReturn
 
+import structlog
 import typer
 from rich.console import Console
 
-from bot.config import ConfigurationError, Settings, load_settings
+from bot.config import ConfigurationError, Settings, load_settings, unknown_names
 from bot.logs import configure
 from bot.secrets import Mask
 
@@ -67,6 +68,8 @@ def _settings() -> Settings:
     except ConfigurationError as error:
         _explain(error)
     configure(settings.log_level, settings.log_format, Mask(settings.secrets))
+    for problem in unknown_names(os.environ):
+        structlog.get_logger().warning(problem, action="unknown_setting")
     return settings
 
 

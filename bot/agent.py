@@ -15,7 +15,8 @@ from datetime import UTC, datetime
 from typing import Literal
 
 from bot.approvals import Rules, approvers, too_few
-from bot.budget import Limits, looping, next_midnight, reached, warning
+from bot.budget import Limits, Patience, looping, next_midnight, reached, warning
+from bot.channel import Channel
 from bot.events import AgentEvent, Asking, CallFinished, CallStarted, Recorded, Thought, Waiting, Wrote
 from bot.model import (
     Busy,
@@ -30,9 +31,10 @@ from bot.model import (
     TooLong,
 )
 from bot.prompts import NOTES
-from memory.context import Context
+from memory.context import Context, unbind
 from memory.failpoints import Reach, nothing
-from memory.log import ThreadLog, keep_whole
+from memory.log import ThreadLog
+from memory.log_rows import keep_whole
 from memory.records import (
     ApprovalAsked,
     Framed,
@@ -40,37 +42,23 @@ from memory.records import (
     Noted,
     Record,
     Stopped,
+    Stored,
     ToolEnded,
     ToolStarted,
-    Unbound,
     digest,
 )
 from memory.spend import Spend
 from memory.state import ThreadState
 from memory.steps import GiveUp, Refuse, RunCalls, covered
-from memory.types import CallId, Opaque, Person, Thinking, ToolCall
+from memory.types import CallId, Opaque, Person, ToolCall
 from tools.base import Effect, ToolContext
 from tools.policy import Decision, Policy, decide
 from tools.registry import Ran, Registry, failure
 
 Emit = Callable[[AgentEvent], None]
+Take = Callable[..., Awaitable[tuple[Stored, ...]]]
 Allowance = Literal["approval", "grant", "policy"]
 """What lets a change happen."""
-
-
-@dataclass(frozen=True, slots=True)
-class Patience:
-    """How long a turn waits for a busy model: ``attempts`` in all, each wait at most ``longest`` seconds."""
-
-    attempts: int = 8
-    first: float = 1.0
-    longest: float = 60.0
-
-    def wait(self, attempt: int, retry_after: float | None) -> float | None:
-        """Seconds before the next attempt after ``attempt`` failed ones; None when it is time to give up."""
-        if attempt >= self.attempts:
-            return None
-        return min(self.longest, retry_after if retry_after is not None else self.first * 2 ** (attempt - 1))
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +69,7 @@ class Scene:
     tool_context: Callable[[CallId], ToolContext]
     place: str
     """Where the conversation is, as settings name it."""
+    channel: Channel = field(default_factory=Channel)
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,11 +112,11 @@ class Agent:
         if log.state.frame != self.frame:
             await self._append(log, scene, Framed(digest=self.frame))
         try:
-            said = await self.question(log, scene, log.context)
+            said = await self.question(log, scene, self.request(log, scene, log.context))
         except TooLong:
             raise  # the one who called can shorten the conversation
         except StaleThinking as error:
-            await self._append(log, scene, _unbind(log, error))
+            await self._append(log, scene, unbind(log.context) or Stopped(reason="error", detail=str(error)))
         except Misconfigured as error:
             await self._append(log, scene, Stopped(reason="configuration", detail=str(error)))
         except ModelError as error:
@@ -147,11 +136,15 @@ class Agent:
         cap = self.limits.daily_dollars
         return bool(cap) and await self.spend.today(now, requester.id, fresh=fresh) >= cap
 
+    def request(self, log: ThreadLog, scene: Scene, context: Context) -> Request:
+        return Request(
+            log.key, self.system, self.tools, context, self.model_name, self.max_output, scene.channel.cached
+        )
+
     async def question(
-        self, log: ThreadLog, scene: Scene, context: Context, purpose: Literal["turn", "summary"] = "turn"
+        self, log: ThreadLog, scene: Scene, request: Request, purpose: Literal["turn", "summary"] = "turn"
     ) -> ModelSaid:
         """Put a question to the model, waiting while it is busy. Raises ``ModelError``; writes down only costs."""
-        request = Request(log.key, self.system, self.tools, context, self.model_name, self.max_output)
         attempt = 0
         while True:
             scene.emit(Asking())
@@ -277,7 +270,8 @@ class Agent:
     async def _run_reads(self, log: ThreadLog, scene: Scene, calls: list[ToolCall]) -> None:
         async with asyncio.TaskGroup() as group:
             tasks = [group.create_task(self._run(log, scene, call)) for call in calls]
-        await self._append_results(log, scene, [(call, task.result()) for call, task in zip(calls, tasks, strict=True)])
+        results = [(call, task.result()) for call, task in zip(calls, tasks, strict=True)]
+        await self._take_results(log.keep, log, scene, results)
 
     async def _run_write(self, log: ThreadLog, scene: Scene, call: ToolCall, allowance: Allowance) -> None:
         tool = self.tools.get(call.name)
@@ -289,21 +283,23 @@ class Agent:
             await asyncio.shield(running)
         except asyncio.CancelledError:
             # An effect under way is seen through (its time-out bounds it): an unknown outcome would be worse.
-            await self._append_results(log, scene, [(call, await running)])
+            await self._take_results(log.append, log, scene, [(call, await running)])
             raise
-        await self._append_results(log, scene, [(call, running.result())])
+        await self._take_results(log.append, log, scene, [(call, running.result())])
 
     async def _run(self, log: ThreadLog, scene: Scene, call: ToolCall) -> Ran:
         scene.emit(CallStarted(call))
-        ran = await self.tools.run(call, scene.tool_context(call.id), _handle(log, call))
+        ran = await self.tools.run(call, scene.tool_context(call.id), _handle(log, call), scene.channel.cap)
         scene.emit(CallFinished(call.id, ran.result.line, not ran.result.is_error))
         return ran
 
-    async def _append_results(self, log: ThreadLog, scene: Scene, results: list[tuple[ToolCall, Ran]]) -> None:
+    async def _take_results(
+        self, take: Take, log: ThreadLog, scene: Scene, results: list[tuple[ToolCall, Ran]]
+    ) -> None:
+        """``take`` writes at once what a change came to; what was read may be written with the model's next answer."""
         ended = [self._ended(log, call, ran) for call, ran in results]
         whole = [keep_whole(log.id, _handle(log, call), ran.whole) for call, ran in results if ran.whole is not None]
-        stored = await log.append(*ended, also=whole)
-        for one in stored:
+        for one in await take(*ended, also=whole):
             scene.emit(Recorded(one))
 
     def _ended(self, log: ThreadLog, call: ToolCall, ran: Ran) -> ToolEnded:
@@ -346,11 +342,3 @@ def _made_since(state: ThreadState, call_id: CallId, name: str) -> bool:
     """Whether the same change was made after it was asked for here: the yes was to making it once."""
     approval = state.approval_of(call_id)
     return approval is not None and not approval.asked.again and name in state.writes
-
-
-def _unbind(log: ThreadLog, error: StaleThinking) -> Record:
-    """Old thinking was refused: have it dropped; if that was tried already, leave it all out."""
-    thinking = any(isinstance(part, Thinking) for message in log.context.messages for part in message.parts)
-    if not thinking:
-        return Stopped(reason="error", detail=str(error))
-    return Unbound(how="strip" if log.context.stale_thinking else "drop")

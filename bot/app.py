@@ -18,9 +18,10 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from bot.agent import Agent, Patience
+from bot.agent import Agent
 from bot.approvals import Rules
-from bot.budget import Limits
+from bot.budget import Limits, Patience
+from bot.channel import Channel, Channels
 from bot.clients import check_app_token, identify, make_model, slack_client
 from bot.compactor import Compactor
 from bot.config import ConfigurationError, Settings
@@ -29,11 +30,13 @@ from bot.health import Counters, Server, operator_app, server
 from bot.keeper import Keeper
 from bot.learner import Learner
 from bot.lock import FolderLock, Locked
+from bot.model import Cached
 from bot.notebook import KeeperNotebook
 from bot.prompts import SYSTEM
 from bot.remembering import make_learner, make_memory
 from bot.secrets import Mask
 from bot.slack.chat import SlackChat
+from bot.slack.contexts import Contexts
 from bot.slack.directory import Directory
 from bot.slack.door import Door
 from bot.slack.editor import Editor
@@ -157,11 +160,23 @@ def build(settings: Settings, database: Database, client: AsyncWebClient, own: O
         reach=reach,
     )
     chat = SlackChat(gateway, people, reader, directory)
-    compactor = Compactor(agent, marks(settings))
-    turns = Turns(logs, inbox, surface, agent, compactor, chat, settings.grant_minutes * 60, keeper, learner)
+    turns = Turns(
+        logs,
+        inbox,
+        surface,
+        agent,
+        Compactor(agent),
+        chat,
+        channels(settings),
+        settings.grant_minutes * 60,
+        keeper,
+        learner,
+    )
     dispatcher = InProcessDispatcher(turns.advance, turns.interrupt, time.time)
     home = Home(keeper, gateway, people)
-    door = Door(inbox, logs, own, dispatcher.wake, settings.follow, frozenset(settings.shared_channels), home)
+    shared = frozenset(settings.shared_channels)
+    contexts = Contexts(logs, turns.channels, gateway, people)
+    door = Door(inbox, logs, own, dispatcher.wake, settings.follow, shared, home, contexts)
     return Parts(database, inbox, dispatcher, door, surface, client, Counters(), keeper.memory, learner)
 
 
@@ -175,8 +190,13 @@ async def _begin_memory(parts: Parts, stack: AsyncExitStack) -> None:
         stack.push_async_callback(parts.learner.stop)
 
 
-def marks(settings: Settings) -> Marks:
-    return Marks(
+def channels(settings: Settings) -> Channels:
+    others = {name: channel(settings.in_channel(name)) for name in settings.channels}
+    return Channels(channel(settings), others)
+
+
+def channel(settings: Settings) -> Channel:
+    marks = Marks(
         clear_at=settings.clear_at,
         clear_to=settings.clear_to,
         clear_gain=settings.clear_gain,
@@ -186,6 +206,9 @@ def marks(settings: Settings) -> Marks:
         words=settings.words_tokens,
         pinned=frozenset(settings.pinned_tools),
     )
+    cached = Cached(settings.prefix_ttl, settings.moving_ttl)
+    on_server = settings.summaries == "server"
+    return Channel(marks, settings.result_characters, cached, settings.summary_model, on_server)
 
 
 def offered(logs: Logs, *more: Tool[Any]) -> Registry:

@@ -13,6 +13,21 @@ WARN_AT, CLOSE_AT = 3, 5
 
 
 @dataclass(frozen=True, slots=True)
+class Patience:
+    """How long a turn waits for a busy model: ``attempts`` in all, each wait at most ``longest`` seconds."""
+
+    attempts: int = 8
+    first: float = 1.0
+    longest: float = 60.0
+
+    def wait(self, attempt: int, retry_after: float | None) -> float | None:
+        """Seconds before the next attempt after ``attempt`` failed ones; None when it is time to give up."""
+        if attempt >= self.attempts:
+            return None
+        return min(self.longest, retry_after if retry_after is not None else self.first * 2 ** (attempt - 1))
+
+
+@dataclass(frozen=True, slots=True)
 class Limits:
     """Of one turn, except the daily dollars, which are one person's. Zero means no limit."""
 

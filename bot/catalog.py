@@ -151,9 +151,11 @@ WORDS: dict[str, dict[Language, str]] = {
     ),
     "memory.usage": _both(
         "`/bobbin memory` lists what I remember · `/bobbin memory WORDS` searches it · "
-        "`/bobbin memory forget NUMBER` · `/bobbin memory export`",
+        "`/bobbin memory forget NUMBER` · `/bobbin memory export` · "
+        "`/bobbin context` tells how long the conversations of this channel are",
         "`/bobbin memory` 列出我记得的内容 · `/bobbin memory 关键词` 搜索 · "
-        "`/bobbin memory forget 编号` · `/bobbin memory export`",
+        "`/bobbin memory forget 编号` · `/bobbin memory export` · "
+        "`/bobbin context` 显示此频道中各对话的长度",
     ),
     "memory.forgotten": _both("Forgotten for good: {number}.", "已永久忘记：{number}。"),
     "memory.not_yours": _both(
@@ -170,6 +172,27 @@ WORDS: dict[str, dict[Language, str]] = {
         "其中似乎含有密钥、令牌或密码，这类内容不会被记住。",
     ),
     "memory.slow": _both("That took too long just now. Please try again.", "刚才耗时过长，请重试。"),
+    "notice.unreadable": _both(
+        "⚠️ I can't go on in this thread: what I stored of it is damaged. Nothing was changed. "
+        "Please start a new thread, and tell the people who run me; the log names the record.",
+        "⚠️ 我无法在此话题中继续：已存储的记录损坏，未更改任何内容。请新建话题，并告知我的管理员；日志中有具体记录。",
+    ),
+    "context.title": _both("*Conversations in this channel*, newest first", "*此频道中的对话*，最新的在前"),
+    "context.nothing": _both("No conversation in this channel yet.", "此频道中还没有对话。"),
+    "context.size": _both("{tokens} tokens", "{tokens} tokens"),
+    "context.cached": _both("{cached} % cached last time", "上次 {cached}% 来自缓存"),
+    "context.compacted": _both(
+        "compacted {before} → {after} at {when}",
+        "{when} 压缩 {before} → {after}",
+    ),
+    "context.how": _both(
+        "At {mark} tokens a summary takes the place of what was said before. Reply `compact` in a thread to do it now.",
+        "达到 {mark} tokens 时，摘要将取代之前的内容。在话题中回复“压缩”可立即执行。",
+    ),
+    "context.off": _both(
+        "Nothing is summarized by itself here. Reply `compact` in a thread to do it.",
+        "此处不会自动生成摘要。在话题中回复“压缩”即可执行。",
+    ),
     # private replies
     "whisper.not_approver": _both(
         "You can't decide this one: {people} may. Your reaction changed nothing.",

@@ -7,7 +7,6 @@ relies on are those of the provider's documentation of autumn 2026.
 
 from __future__ import annotations
 
-import json
 from collections.abc import AsyncGenerator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
@@ -16,17 +15,13 @@ import anthropic
 import httpx2
 import structlog
 
+from bot.claude_failures import explained
+from bot.claude_stream import Growing
 from bot.model import (
     Busy,
-    CallNamed,
     Misconfigured,
-    ModelError,
     ModelEvent,
-    Rejected,
     Request,
-    StaleThinking,
-    TextGrew,
-    ThoughtGrew,
     TooLong,
 )
 from memory.records import ModelSaid
@@ -37,6 +32,7 @@ Json = dict[str, Any]
 
 UPDATES = "thinking-display-updates-2026-08-18"
 BINDING = "thinking-binding-controls-2026-08-01"
+COMPACTION = "compact-2026-09-04"
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,15 +55,6 @@ UNKNOWN_PRICE = Price(4, 20, 0.1)
 """For models that are not listed: rather too dear than a budget that never ends."""
 
 
-@dataclass(frozen=True, slots=True)
-class Wire:
-    """How requests are marked for the prompt cache and whether the model thinks."""
-
-    prefix_ttl: Literal["5m", "1h"] = "1h"
-    moving_ttl: Literal["5m", "1h"] = "5m"
-    thinking: bool = True
-
-
 @dataclass(slots=True)
 class Claude:
     """The adapter. Keeps the wire form of each thread's messages, so that a step converts only what is new."""
@@ -76,12 +63,13 @@ class Claude:
     """Or its siblings for Bedrock and Vertex, which have the same methods."""
     fallback_model: str
     prices: dict[str, Price] = field(default_factory=lambda: dict(PRICES))
-    wire: Wire = field(default_factory=Wire)
+    thinking: bool = True
     _converted: dict[ThreadKey, tuple[list[Message], list[Json]]] = field(
         default_factory=dict[ThreadKey, tuple[list[Message], list[Json]]]
     )
     _tools: tuple[Registry, list[Json]] | None = None
     _missing: set[str] = field(default_factory=set[str])
+    _summarizes: dict[str, bool] = field(default_factory=dict[str, bool])
 
     async def stream(self, request: Request) -> AsyncGenerator[ModelEvent, None]:
         """See ``Model``. A model that does not exist is replaced by the fallback, for good."""
@@ -97,55 +85,53 @@ class Claude:
             async for event in self.stream(request):
                 yield event
         except (anthropic.AnthropicError, httpx2.HTTPError, ValueError) as error:
-            raise _explained(error) from error
+            raise explained(error) from error
+
+    async def count(self, request: Request) -> int | None:
+        """See ``Model``. Not worth a failed turn: whatever goes wrong, the estimate has to do."""
+        body = self._body(request, request.model)
+        del body["max_tokens"]
+        try:
+            counted = await self.client.messages.count_tokens(**body, extra_headers=_headers(self._betas(request)))
+        except (anthropic.AnthropicError, httpx2.HTTPError, ValueError, AttributeError) as error:
+            structlog.get_logger().info("no exact count", action="not_counted", why=type(error).__name__)
+            return None
+        return counted.input_tokens
+
+    async def summarizes(self, model: str) -> bool:
+        """See ``Model``: what the provider's list of models says, asked for once."""
+        if model not in self._summarizes:
+            try:
+                about = await self.client.beta.models.retrieve(model)
+            except (anthropic.AnthropicError, httpx2.HTTPError, ValueError, AttributeError):
+                return False
+            offered = about.capabilities and about.capabilities.compaction
+            self._summarizes[model] = bool(offered and offered.supported and offered.summarize.supported)
+        return self._summarizes[model]
 
     async def _stream(self, body: Json, betas: list[str]) -> AsyncGenerator[ModelEvent, None]:
-        headers = {"anthropic-beta": ",".join(betas)} if betas else {}
-        arguments, whole = _Arguments(), False
-        async with self.client.messages.stream(**body, extra_headers=headers) as stream:
+        answer, create = Growing(), self._messages_api(body).create
+        async with await create(**body, stream=True, extra_headers=_headers(betas)) as stream:
             async for event in stream:
-                match event.type:
-                    case "text":
-                        yield TextGrew(event.text)
-                    case "thinking":
-                        yield ThoughtGrew(event.thinking)
-                    case "content_block_start":
-                        if event.content_block.type == "tool_use":
-                            yield CallNamed(event.content_block.name)
-                    case "input_json":
-                        arguments.grow(event.partial_json)
-                    case "content_block_stop":
-                        arguments.check()
-                    case "message_stop":
-                        whole = True
-                    case _:
-                        pass
-            if not whole:  # a connection may also end politely, in the middle of an answer
-                raise Busy("the model's answer broke off")
-            final = await stream.get_final_message()
-        yield self._said(final, str(body["model"]))
+                if (news := answer.take(event)) is not None:
+                    yield news
+        if not answer.whole:
+            raise Busy("the model's answer broke off")
+        yield self._said(answer, str(body["model"]))
 
-    def _said(self, final: Any, model: str) -> ModelSaid:
-        if final.stop_reason == "model_context_window_exceeded":
+    def _messages_api(self, body: Json) -> Any:
+        """Only the client's beta knows the answer that is a summary."""
+        return self.client.beta.messages if "compaction" in body else self.client.messages
+
+    def _said(self, answer: Growing, model: str) -> ModelSaid:
+        if answer.stop == "model_context_window_exceeded":
             raise TooLong("the conversation fills the model's whole window")
-        message = Message(role="assistant", parts=tuple(_part(block.to_dict()) for block in final.content))
-        stop = _STOPS.get(final.stop_reason, "end")
+        message = Message(role="assistant", parts=tuple(_part(block) for block in answer.blocks))
+        stop = _STOPS.get(answer.stop, "end")
         if message.calls and stop != "calls":
             stop = "length"  # calls of an answer that did not end with them are never run
-        return ModelSaid(message=message, usage=self._usage(final.usage, model), stop=stop, model=model)
-
-    def _usage(self, usage: Any, model: str) -> Usage:
-        price = self.prices.get(model, UNKNOWN_PRICE)
-        read, written = usage.cache_read_input_tokens or 0, usage.cache_creation_input_tokens or 0
-        split = usage.cache_creation
-        hour = (split.ephemeral_1h_input_tokens or 0) if split else 0
-        total = usage.input_tokens + read + written
-        factor = price.long_factor if price.long_above and total > price.long_above else 1.0
-        inputs = usage.input_tokens + price.read * read + 1.25 * (written - hour) + 2 * hour
-        dollars = (inputs * price.input + usage.output_tokens * price.output) * factor / 1e6
-        return Usage(
-            fresh=usage.input_tokens, cache_read=read, cache_write=written, output=usage.output_tokens, dollars=dollars
-        )
+        usage = _usage(answer.usage, self.prices.get(model, UNKNOWN_PRICE))
+        return ModelSaid(message=message, usage=usage, stop=stop, model=model)
 
     # -- the request -----------------------------------------------------------------------------
 
@@ -153,21 +139,26 @@ class Claude:
         body: Json = {
             "model": model,
             "max_tokens": request.max_output,
-            "system": [{"type": "text", "text": request.system, **self._mark(self.wire.prefix_ttl)}],
+            "system": [{"type": "text", "text": request.system, **self._mark(request.cached.prefix)}],
             "tools": self._tool_list(request.tools),
             "messages": self._messages(request),
         }
-        if self.wire.thinking:
+        if self.thinking:
             thinking: Json = {"type": "adaptive", "display": "updates"}
             if request.context.stale_thinking:
                 thinking["block_binding"] = {"prefix_mismatch_behavior": "drop_block"}
             body["thinking"] = thinking
+        if request.summarize:
+            body["compaction"] = {"type": "summarize", "instructions": request.summarize}
         return body
 
     def _betas(self, request: Request) -> list[str]:
-        if not self.wire.thinking:
-            return []
-        return [UPDATES, BINDING] if request.context.stale_thinking else [UPDATES]
+        wanted = {
+            UPDATES: self.thinking,
+            BINDING: self.thinking and request.context.stale_thinking,
+            COMPACTION: bool(request.summarize),
+        }
+        return [name for name, needed in wanted.items() if needed]
 
     def _tool_list(self, tools: Registry) -> list[Json]:
         if self._tools is None or self._tools[0] is not tools:
@@ -181,9 +172,9 @@ class Claude:
         wire = list(self._convert(request.thread, messages))
         end = len(wire) - 1
         for index in request.context.anchors:
-            wire[index] = _marked(wire[index], self._mark(self.wire.prefix_ttl))
+            wire[index] = _marked(wire[index], self._mark(request.cached.prefix))
         if end not in request.context.anchors:
-            wire[end] = _marked(wire[end], self._mark(self.wire.moving_ttl))
+            wire[end] = _marked(wire[end], self._mark(request.cached.moving))
         return wire
 
     def _convert(self, thread: ThreadKey, messages: Sequence[Message]) -> list[Json]:
@@ -203,23 +194,7 @@ class Claude:
         return {"cache_control": {"type": "ephemeral", "ttl": ttl}}
 
 
-@dataclass(slots=True)
-class _Arguments:
-    """The arguments of a call as they arrive. The SDK completes cut-off JSON in silence; we refuse it."""
-
-    text: str = ""
-
-    def grow(self, more: str) -> None:
-        self.text += more
-
-    def check(self) -> None:
-        """Raises ``ValueError`` if what has arrived is not a whole object."""
-        if self.text and not isinstance(json.loads(self.text), dict):
-            raise ValueError("the arguments of a call are not an object")
-        self.text = ""
-
-
-_STOPS: dict[str | None, Literal["end", "calls", "length", "refusal", "pause"]] = {
+_STOPS: dict[str, Literal["end", "calls", "length", "refusal", "pause"]] = {
     "end_turn": "end",
     "stop_sequence": "end",
     "tool_use": "calls",
@@ -227,6 +202,30 @@ _STOPS: dict[str | None, Literal["end", "calls", "length", "refusal", "pause"]] 
     "refusal": "refusal",
     "pause_turn": "pause",
 }
+
+
+def _usage(usage: Json, price: Price) -> Usage:
+    """What was read and written. A summary by the provider is counted beside the answer, not in it."""
+    total = _cost(usage, price)
+    for one in usage.get("iterations") or ():
+        if one["type"] == "compaction":
+            total += _cost(one, price)
+    return total
+
+
+def _cost(usage: Json, price: Price) -> Usage:
+    fresh, output = int(usage.get("input_tokens") or 0), int(usage.get("output_tokens") or 0)
+    read, written = int(usage.get("cache_read_input_tokens") or 0), int(usage.get("cache_creation_input_tokens") or 0)
+    split: Json = usage.get("cache_creation") or {}
+    hour = int(split.get("ephemeral_1h_input_tokens") or 0)
+    factor = price.long_factor if price.long_above and fresh + read + written > price.long_above else 1.0
+    inputs = fresh + price.read * read + 1.25 * (written - hour) + 2 * hour
+    dollars = (inputs * price.input + output * price.output) * factor / 1e6
+    return Usage(fresh=fresh, cache_read=read, cache_write=written, output=output, dollars=dollars)
+
+
+def _headers(betas: Sequence[str]) -> dict[str, str]:
+    return {"anthropic-beta": ",".join(betas)} if betas else {}
 
 
 def _marked(message: Json, mark: Json) -> Json:
@@ -261,6 +260,8 @@ def _part(block: Json) -> Part:
             return ToolCall(id=call_id, name=name, arguments=arguments, opaque=extra)
         case {"type": "thinking", "thinking": text}:
             return Thinking(text=text, opaque=block)
+        case {"type": "compaction", "content": str(text)}:
+            return Text(text=text)  # put into a text of our own, so it needs no signature
         case {"type": "redacted_thinking"}:
             return Thinking(text="", opaque=block)
         case _:
@@ -269,65 +270,3 @@ def _part(block: Json) -> Part:
 
 def _extra(block: Json, known: set[str]) -> Json | None:
     return block if any(value is not None for key, value in block.items() if key not in known) else None
-
-
-# -- failures ------------------------------------------------------------------------------------
-
-
-def _explained(error: Exception) -> ModelError:
-    """The error of ``bot/model.py`` for a failure of the SDK, by the table of the platform's rules."""
-    if isinstance(error, anthropic.APIStatusError):
-        return _explained_status(error)
-    if isinstance(error, anthropic.APIConnectionError | httpx2.HTTPError):
-        return Busy("the connection to the model broke")
-    if isinstance(error, ValueError):
-        return Busy("the model's answer arrived damaged")
-    return Misconfigured(f"the model's client cannot work: {error}")
-
-
-def _explained_status(error: anthropic.APIStatusError) -> ModelError:
-    said = error.api_message or str(error)
-    match error.status_code:
-        case 401 | 402 | 403:
-            return Misconfigured(f"the model's provider refused the key ({error.status_code}): {said}")
-        case 429 if _spend_limit(error):
-            return Misconfigured(f"the spending limit at the model's provider is reached: {said}")
-        case 408 | 409 | 429:
-            return Busy("the model's rate limit is reached", _retry_after(error))
-        case 413:
-            return TooLong(said)
-        case 400:
-            return _explained_request(said)
-        case 200 if error.type == "invalid_request_error":
-            return _explained_request(said)
-        case status if status == 200 or status >= 500:
-            return Busy(
-                "the model is overloaded" if _overloaded(error) else "the model's service failed", _retry_after(error)
-            )
-        case _:
-            return Rejected(said)
-
-
-def _explained_request(said: str) -> ModelError:
-    lowered = said.lower()
-    if "too long" in lowered or "exceeds the maximum size" in lowered:
-        return TooLong(said)
-    if "thinking" in lowered and any(word in lowered for word in ("signature", "bound", "cannot be modified")):
-        return StaleThinking(said)
-    return Rejected(said)
-
-
-def _overloaded(error: anthropic.APIStatusError) -> bool:
-    return error.status_code == 529 or error.type == "overloaded_error"
-
-
-def _spend_limit(error: anthropic.APIStatusError) -> bool:
-    code = (error.error_code or "").lower()
-    return any(word in code for word in ("spend", "billing", "credit", "quota"))
-
-
-def _retry_after(error: anthropic.APIStatusError) -> float | None:
-    try:
-        return max(0.0, float(error.response.headers["retry-after"]))
-    except (KeyError, ValueError):
-        return None

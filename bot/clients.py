@@ -11,7 +11,7 @@ import structlog
 from slack_sdk.errors import SlackApiError
 from slack_sdk.web.async_client import AsyncWebClient
 
-from bot.claude import Claude, Wire
+from bot.claude import Claude
 from bot.config import SCRIPTED, ConfigurationError, Settings
 from bot.model import Model
 from bot.scripted import Scripted
@@ -21,11 +21,7 @@ from bot.slack.inbound import Own
 def make_model(settings: Settings) -> Model:
     if settings.model == SCRIPTED:
         return Scripted()
-    return Claude(model_client(settings), settings.fallback_model, wire=wire(settings))
-
-
-def wire(settings: Settings) -> Wire:
-    return Wire(settings.prefix_ttl, settings.moving_ttl, settings.thinking)
+    return Claude(model_client(settings), settings.fallback_model, thinking=settings.thinking)
 
 
 def model_client(settings: Settings) -> anthropic.AsyncAnthropic:

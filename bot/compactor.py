@@ -7,18 +7,17 @@ model takes its place: nothing waits for ever, and nothing is tried again and ag
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import Literal
+from dataclasses import dataclass, replace
 
 import structlog
 
 from bot.agent import Agent, Scene
 from bot.events import Recorded
-from bot.model import ModelError, TooLong
-from memory.compaction import Marks, plan_clearing, wants_summary, worth
-from memory.context import Context
+from bot.model import ModelError, Request, StaleThinking, TooLong
+from memory.compaction import doubtful, plan_clearing, stand_in, wants_summary, worth
+from memory.context import Context, unbind
 from memory.log import ThreadLog
-from memory.records import Compacted, CompactionSkipped, ModelSaid, Record, Stored
+from memory.records import Compacted, CompactionSkipped, How, ModelSaid, Record, Stored
 from memory.summary import (
     compose,
     deeds,
@@ -38,26 +37,32 @@ PART = 60_000
 RESULT = 1_000
 """Characters of each result in such a part."""
 ATTEMPTS = 2
-How = Literal["model", "parts", "fallback"]
 
 
 @dataclass(frozen=True, slots=True)
 class Compactor:
     agent: Agent
-    marks: Marks = field(default_factory=Marks)
 
     async def tidy(self, log: ThreadLog, scene: Scene, *, mid_turn: bool) -> None:
         """Shorten the conversation if it has passed a mark."""
-        lowest = min((mark for mark in (self.marks.clear_at, self.marks.summarize_at) if mark), default=0)
+        marks = scene.channel.marks
+        lowest = min((mark for mark in (marks.clear_at, marks.summarize_at) if mark), default=0)
         if not lowest or bound(log.records) < lowest:
             return
         count = counter()
         now = estimate(_current(log), count)
-        if (cleared := plan_clearing(_current(log), now, self.marks, count)) is not None:
+        if doubtful(now, marks, mid_turn=mid_turn):
+            now = await self._counted(log, scene, now)
+        if (cleared := plan_clearing(_current(log), now, marks, count)) is not None:
             await self._append(log, scene, cleared)
             now = estimate(_current(log), count)
-        if wants_summary(_current(log), now, self.marks, mid_turn=mid_turn):
+        if wants_summary(_current(log), now, marks, mid_turn=mid_turn):
             await self.compact(log, scene)
+
+    async def _counted(self, log: ThreadLog, scene: Scene, now: Estimate) -> Estimate:
+        """The provider's own count, if it gives one."""
+        exact = await self.agent.model.count(self.agent.request(log, scene, log.context))
+        return now if exact is None else Estimate(exact, now.factors, exact)
 
     async def rescue(self, log: ThreadLog, scene: Scene) -> bool:
         """The provider says that the conversation does not fit: compact once. False if that was done just now."""
@@ -69,7 +74,7 @@ class Compactor:
 
     async def compact(self, log: ThreadLog, scene: Scene, focus: str = "", *, at_any_win: bool = False) -> None:
         """Put one text in the place of everything so far, if that wins enough."""
-        count, records = counter(), _current(log)
+        count, records, marks = counter(), _current(log), scene.channel.marks
         before = estimate(records, count)
         summary, how = await self._summary(log, scene, focus, before, count)
         lines, said, did, answer = transcript(records), quotes(records), deeds(records), last_answer(records)
@@ -77,30 +82,28 @@ class Compactor:
         text = compose(
             summary,
             said,
-            self.marks,
+            marks,
             count,
-            before.factor,
+            before.factors,
             did=did,
             answer=answer,
             loose=loose_identifiers(lines, *kept),
             owed=log.state.owed,
         )
         frame = [self.agent.system, self.agent.tools.description]
-        after = size([text, *frame], count, before.factor)
+        after = size([text, *frame], count, before.factors)
         if not (after < before.tokens if at_any_win else worth(before.tokens, after)):
             await self._append(log, scene, CompactionSkipped(before=before.tokens, after=after))
             return
-        compacted = Compacted(
-            text=text,
-            keep_from=log.state.last_seq + 1,
+        compacted = stand_in(
+            log.state,
+            text,
+            log.state.last_seq + 1,
             said=said,
             did=did,
             before=before.tokens,
             after=after,
             how=how,
-            tainted=log.state.tainted,
-            calls_made=log.state.calls_made,
-            frame=log.state.frame,
         )
         await self._append(log, scene, compacted)
 
@@ -108,11 +111,11 @@ class Compactor:
         self, log: ThreadLog, scene: Scene, focus: str, before: Estimate, count: Count
     ) -> tuple[str, How]:
         """A summary that passes the checks, or the one that is made without a model."""
-        complaints, best = list[str](), ""
+        complaints, best, marks = list[str](), "", scene.channel.marks
         try:
             for _ in range(ATTEMPTS):
-                said = await self._ask(log, scene, log.context, summary_request(focus, complaints))
-                complaints = problems(said, self.marks, count, before.factor)
+                said = await self._ask_about_all(log, scene, summary_request(focus, complaints))
+                complaints = problems(said, marks, count, before.factors)
                 if not complaints:
                     return said, "model"
                 best = best or said
@@ -120,13 +123,13 @@ class Compactor:
             return await self._in_parts(log, scene, focus, before, count)
         except ModelError as error:
             structlog.get_logger().warning("no summary", action="summary_failed", thread=log.key, why=str(error))
-        return fallback_summary(_current(log), self.marks, count, before.factor, best), "fallback"
+        return fallback_summary(_current(log), marks, count, before.factors, best), "fallback"
 
     async def _in_parts(
         self, log: ThreadLog, scene: Scene, focus: str, before: Estimate, count: Count
     ) -> tuple[str, How]:
         """Summaries of parts that fit, each carrying on the one before."""
-        so_far = ""
+        so_far, marks = "", scene.channel.marks
         try:
             for part in _parts("\n\n".join(transcript(_current(log), RESULT))):
                 told = f"{so_far}\n\n[Bobbin: the conversation goes on:]\n\n{part}" if so_far else part
@@ -134,13 +137,24 @@ class Compactor:
                 so_far = await self._ask(log, scene, context, summary_request(focus)) or so_far
         except ModelError as error:
             structlog.get_logger().warning("no summary", action="summary_failed", thread=log.key, why=str(error))
-        if not problems(so_far, self.marks, count, before.factor):
+        if not problems(so_far, marks, count, before.factors):
             return so_far, "parts"
-        return fallback_summary(_current(log), self.marks, count, before.factor, so_far), "parts"
+        return fallback_summary(_current(log), marks, count, before.factors, so_far), "parts"
+
+    async def _ask_about_all(self, log: ThreadLog, scene: Scene, request: str) -> str:
+        """``_ask``, and what to do when old thinking is refused, as in a turn."""
+        while True:
+            try:
+                return await self._ask(log, scene, log.context, request)
+            except StaleThinking:
+                if (record := unbind(log.context)) is None:
+                    raise
+                await self._append(log, scene, record)
 
     async def _ask(self, log: ThreadLog, scene: Scene, context: Context, request: str) -> str:
         """The request that the model has read already, with one more text behind it: most of it is in the cache."""
-        said = await self.agent.question(log, scene, _with_text(context, request), "summary")
+        asked = await self._summary_request(log, scene, context, request)
+        said = await self.agent.question(log, scene, asked, "summary")
         cost = ModelSaid(
             message=Message(role="assistant", parts=()),
             usage=said.usage,
@@ -151,6 +165,16 @@ class Compactor:
         )
         await self._append(log, scene, cost)
         return "" if said.stop in ("refusal", "length") else said.message.text
+
+    async def _summary_request(self, log: ThreadLog, scene: Scene, context: Context, instructions: str) -> Request:
+        channel, agent = scene.channel, self.agent
+        model = channel.summary_model or agent.model_name
+        if model != agent.model_name:  # thinking of another model may not be accepted
+            context = replace(context, stale_thinking=True)
+        request = replace(agent.request(log, scene, context), model=model)
+        if channel.on_server and await agent.model.summarizes(model):
+            return replace(request, summarize=instructions)
+        return replace(request, context=_with_text(context, instructions))
 
     async def _append(self, log: ThreadLog, scene: Scene, record: Record) -> None:
         requester = log.state.turn.requester

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -57,6 +59,26 @@ class ApprovalRule(BaseModel):
         return self
 
 
+class ChannelSettings(BaseModel):
+    """What is set otherwise in one channel; what is left out is as everywhere."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    clear_at: int | None = Field(default=None, ge=0)
+    clear_to: int | None = Field(default=None, ge=0)
+    clear_gain: int | None = Field(default=None, ge=0)
+    summarize_at: int | None = Field(default=None, ge=0)
+    summarize_hard: int | None = Field(default=None, ge=0)
+    summary_tokens: int | None = Field(default=None, ge=500)
+    words_tokens: int | None = Field(default=None, ge=1_000)
+    pinned_tools: tuple[str, ...] | None = None
+    summary_model: str | None = None
+    summaries: Literal["own", "server"] | None = None
+    result_characters: int | None = Field(default=None, ge=0)
+    prefix_ttl: Literal["5m", "1h"] | None = None
+    moving_ttl: Literal["5m", "1h"] | None = None
+
+
 class Settings(BaseSettings):
     """Each field is the setting ``BOBBIN_<NAME>``, except those of Slack and Anthropic, which keep theirs."""
 
@@ -103,14 +125,18 @@ class Settings(BaseSettings):
     seconds: float = Field(default=900, ge=0)
     daily_dollars: float = Field(default=20.0, ge=0)
 
-    clear_at: int = Field(default=60_000, ge=0)
-    clear_to: int = Field(default=12_000, ge=0)
+    clear_at: int = Field(default=55_000, ge=0)
+    clear_to: int = Field(default=10_000, ge=0)
     clear_gain: int = Field(default=20_000, ge=0)
     summarize_at: int = Field(default=120_000, ge=0)
     summarize_hard: int = Field(default=160_000, ge=0)
     summary_tokens: int = Field(default=4_000, ge=500)
     words_tokens: int = Field(default=24_000, ge=1_000)
     pinned_tools: Words = ()
+    summary_model: str = ""
+    summaries: Literal["own", "server"] = "own"
+    result_characters: int = Field(default=0, ge=0)
+    channels: dict[str, ChannelSettings] = Field(default_factory=dict[str, ChannelSettings])
 
     learn: bool = True
     learn_quiet: float = Field(default=60, ge=0)
@@ -139,6 +165,11 @@ class Settings(BaseSettings):
     ) -> tuple[PydanticBaseSettingsSource, ...]:
         del dotenv_settings, file_secret_settings
         return init_settings, env_settings, TomlConfigSettingsSource(settings_cls)
+
+    def in_channel(self, channel: str) -> Settings:
+        """The settings as they hold in one channel."""
+        other = self.channels.get(channel)
+        return self.model_copy(update=other.model_dump(exclude_none=True)) if other else self
 
     @property
     def database(self) -> str:
@@ -220,6 +251,17 @@ def load_settings() -> Settings:
         raise ConfigurationError(*(_problem(item) for item in error.errors())) from error
     except ValueError as error:
         raise ConfigurationError(f"bobbin.toml cannot be read: {error}") from error
+
+
+def unknown_names(environment: Iterable[str]) -> list[str]:
+    """Names with our prefix that are no setting: a limit that is misspelt must not be taken for set."""
+    known = {f"BOBBIN_{field.upper()}" for field in Settings.model_fields}
+    found = list[str]()
+    for name in sorted(name for name in environment if name.upper().startswith("BOBBIN_")):
+        if name.upper() not in known:
+            near = get_close_matches(name.upper(), known, n=1)
+            found.append(f"{name} is no setting and is ignored." + (f" Did you mean {near[0]}?" if near else ""))
+    return found
 
 
 def _problem(item: Any) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import shutil
 import socket
 import sys
@@ -17,15 +18,15 @@ import typer
 from slack_sdk.errors import SlackApiError
 
 from bot.clients import authenticate, model_client, slack_client
-from bot.config import SCRIPTED, ConfigurationError, Settings
+from bot.config import SCRIPTED, ConfigurationError, Settings, unknown_names
 from bot.lock import FolderLock, Locked
 from bot.manifest import manifest, scopes
 from bot.remembering import make_embedder
 from bot.secrets import Mask
 from memory.db import Database, DatabaseError
-from memory.embed import EmbedderError
 from memory.index import Index, IndexFailed
 from memory.probe import survives
+from memory.vector import EmbedderError
 
 OLDEST_PYTHON = (3, 11)
 LEAST_SPACE = 200_000_000
@@ -62,16 +63,16 @@ async def examine(load: Callable[[], Settings]) -> AsyncGenerator[Finding]:
 
 async def _examine(settings: Settings) -> AsyncGenerator[Finding]:
     problems = settings.missing()
-    for problem in problems:
+    wrong = [*problems, *unknown_names(os.environ)]
+    for problem in wrong:
         yield Finding(False, "settings", problem)
-    if not problems:
+    if not wrong:
         yield Finding(True, "settings", f"{settings.mode} mode, model {settings.model}")
     for finding in _machine(settings):
         yield finding
     yield await _database(settings)
-    yield await _embedder(settings)
-    if settings.chroma_url:
-        yield await _index(settings)
+    async for finding in _remembering(settings):
+        yield finding
     named = " ".join(problems)
     if "SLACK_BOT_TOKEN" not in named:
         async for finding in _slack(settings):
@@ -155,6 +156,12 @@ async def _database(settings: Settings) -> Finding:
 
 
 # -- Slack ---------------------------------------------------------------------------------------
+
+
+async def _remembering(settings: Settings) -> AsyncGenerator[Finding]:
+    yield await _embedder(settings)
+    if settings.chroma_url:
+        yield await _index(settings)
 
 
 async def _embedder(settings: Settings) -> Finding:

@@ -19,7 +19,7 @@ from memory.audience import Audience, scope_of
 from memory.fact import Forgotten
 from memory.learned import Learned, Words, learned_upto
 from memory.lessons import Again, Change, Drop, Heard, Learn, Lesson, changes, open_to_learning
-from memory.log import Effect
+from memory.log_rows import Effect
 from memory.remember import Memory, Refused
 from memory.spend import Spend
 from memory.types import ThreadKey

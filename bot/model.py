@@ -13,8 +13,8 @@ Errors, all raised by ``Model.stream`` after nothing or only partial events:
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator
-from dataclasses import dataclass
-from typing import Protocol
+from dataclasses import dataclass, field
+from typing import Literal, Protocol
 
 from memory.context import Context
 from memory.records import ModelSaid
@@ -23,8 +23,20 @@ from tools.registry import Registry
 
 
 @dataclass(frozen=True, slots=True)
+class Cached:
+    """How long the provider's cache keeps the stable beginning of requests, and their moving end."""
+
+    prefix: Literal["5m", "1h"] = "1h"
+    moving: Literal["5m", "1h"] = "5m"
+
+
+@dataclass(frozen=True, slots=True)
 class Request:
-    """One question to the model. ``max_output`` in tokens; ``thread`` only helps an adapter to reuse work."""
+    """One question to the model. ``max_output`` in tokens; ``thread`` only helps an adapter to reuse work.
+
+    ``summarize``: no answer is wanted but a summary of the conversation, by these instructions, made by the
+    provider's own feature. Only for models for which ``Model.summarizes`` is true.
+    """
 
     thread: ThreadKey
     system: str
@@ -32,6 +44,8 @@ class Request:
     context: Context
     model: str
     max_output: int
+    cached: Cached = field(default_factory=Cached)
+    summarize: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +74,14 @@ class Model(Protocol):
     def stream(self, request: Request) -> AsyncGenerator[ModelEvent, None]:
         """Partial events, then exactly one ``ModelSaid``. Raises ``ModelError``; retries nothing itself."""
         ...
+
+    async def count(self, request: Request) -> int | None:
+        """Tokens of a request as the provider counts them; None when it cannot say."""
+        return None
+
+    async def summarizes(self, model: str) -> bool:
+        """Whether the provider can write a summary of a conversation by a feature of its own."""
+        return False
 
 
 class ModelError(Exception):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
-from typing import Literal
+from typing import Any, Literal
 
 from bot.events import AgentEvent, Asking, CallFinished, CallStarted, Recorded, Thought, Waiting, Wrote
 from memory.records import (
@@ -65,7 +65,7 @@ def advance(card: Card, event: AgentEvent) -> Card:
         case Waiting(seconds=seconds, why=why):
             return replace(card, waiting=(seconds, why), writing=False)
         case CallStarted(call=call):
-            return replace(_with(card, call.id, "running"), state="working")
+            return _with(card, call.id, "running", state="working")
         case CallFinished(call_id=call_id, line=line, ok=ok):
             return _with(card, call_id, "ok" if ok else "failed", line)
 
@@ -104,12 +104,12 @@ def _record(card: Card, stored: Stored) -> Card:
             return _with(card, call_id, "running")
         case ToolEnded(result=result, outcome=outcome):
             state: LineState = "ok" if outcome == "done" else outcome
-            return replace(_with(card, result.call_id, state, result.line), thought="")
+            return _with(card, result.call_id, state, result.line, thought="")
         case ApprovalAsked(call_id=call_id):
-            return replace(_with(card, call_id, "waiting"), state="approval")
+            return _with(card, call_id, "waiting", state="approval")
         case ApprovalGiven(call_id=call_id, verdict=verdict):
             state = "planned" if verdict == "approved" else "not_run"
-            return replace(_with(card, call_id, state), state="working")
+            return _with(card, call_id, state, state="working")
         case Stopped(reason=reason):
             state_now = "stopped" if reason in ("cancelled", "deleted", "limit") else "failed"
             return replace(card, state=state_now, ended=stored.at, writing=False, waiting=None, thought="")
@@ -122,9 +122,12 @@ def _asked(card: Card, said: ModelSaid) -> Card:
     return replace(card, asks=card.asks + 1, usage=card.usage + said.usage, context=context, waiting=None)
 
 
-def _with(card: Card, call_id: CallId, state: LineState, note: str | None = None) -> Card:
-    lines = tuple(
-        replace(line, state=state, note=line.note if note is None else note) if line.call.id == call_id else line
-        for line in card.lines
-    )
-    return replace(card, lines=lines)
+def _with(card: Card, call_id: CallId, now: LineState, note: str | None = None, **more: Any) -> Card:
+    """The card with another state of one call's line, and with ``more``. The newest lines are looked at first."""
+    for index in range(len(card.lines) - 1, -1, -1):
+        line = card.lines[index]
+        if line.call.id == call_id:
+            changed = Line(line.call, now, line.note if note is None else note)
+            more["lines"] = (*card.lines[:index], changed, *card.lines[index + 1 :])
+            break
+    return replace(card, **more) if more else card

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 
-from bot.claude import Claude, Wire
+from bot.claude import Claude
 from bot.clients import model_client
 from bot.config import SCRIPTED, Settings
 from bot.keeper import Keeper
@@ -13,12 +13,11 @@ from bot.rooms import Rooms
 from bot.secrets import Mask
 from bot.teacher import ModelTeacher, RuleTeacher, Teacher
 from memory.db import Database
-from memory.embed import Embedder, Sentences, local
-from memory.embed_remote import VOYAGE, ChromaDefault, Remote
 from memory.facts import Facts
 from memory.learned import Learned
 from memory.remember import Memory
 from memory.spend import Spend
+from memory.vector import Embedder
 from memory.vectors import Vectors
 
 
@@ -32,6 +31,9 @@ def make_memory(settings: Settings, database: Database) -> Memory:
 
 def make_embedder(settings: Settings, *, first: bool) -> Embedder:
     """Blocking. ``first`` is false where the larger local model has crashed."""
+    from memory.embed import Sentences, local  # noqa: PLC0415 - numpy, only where there is something to remember
+    from memory.embed_remote import VOYAGE, ChromaDefault, Remote  # noqa: PLC0415 - as above
+
     key, model = settings.embedder_key.get_secret_value(), settings.embedder_model
     match settings.embedder:
         case "local":
@@ -63,5 +65,5 @@ def quiet(settings: Settings) -> float:
 def make_teacher(settings: Settings) -> Teacher:
     if settings.model == SCRIPTED:
         return RuleTeacher()
-    wire = Wire(settings.moving_ttl, settings.moving_ttl, thinking=False)
-    return ModelTeacher(Claude(model_client(settings), settings.memory_model, wire=wire), settings.memory_model)
+    model = Claude(model_client(settings), settings.memory_model, thinking=False)
+    return ModelTeacher(model, settings.memory_model)

@@ -11,7 +11,7 @@ import uuid
 from collections.abc import AsyncGenerator, Iterator
 from dataclasses import dataclass
 
-from bot.model import CallNamed, ModelEvent, Request, TextGrew, ThoughtGrew
+from bot.model import CallNamed, Model, ModelEvent, Request, TextGrew, ThoughtGrew
 from bot.script import play
 from bot.script_talk import Play
 from memory.records import ModelSaid
@@ -24,7 +24,7 @@ FASTER = 4
 
 
 @dataclass(frozen=True, slots=True)
-class Scripted:
+class Scripted(Model):
     """``pause`` in seconds, after each word."""
 
     pause: float = PAUSE

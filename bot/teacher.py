@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Protocol
 
-from bot.model import Model, Request
+from bot.model import Cached, Model, Request
 from bot.notes import day
 from memory.context import Context
 from memory.lessons import Add, Heard, Lesson, Operation, parsed
@@ -64,7 +64,7 @@ class ModelTeacher:
 
     async def propose(self, lesson: Lesson, now: float) -> Proposal:
         context = Context((Message(role="user", parts=(Text(text=told(lesson, now)),)),))
-        request = Request(ThreadKey("memory"), LEARN, Registry([]), context, self.name, 4_000)
+        request = Request(ThreadKey("memory"), LEARN, Registry([]), context, self.name, 4_000, Cached("5m", "5m"))
         async with aclosing(self.model.stream(request)) as events:
             async for event in events:
                 if isinstance(event, ModelSaid):

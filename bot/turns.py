@@ -13,13 +13,15 @@ from datetime import UTC, datetime
 import structlog
 
 from bot.agent import Agent, Scene
+from bot.catalog import say
+from bot.channel import Channels
 from bot.compactor import Compactor
 from bot.events import Recorded
 from bot.keeper import Keeper
 from bot.learner import Learner
 from bot.mail import Mail, interrupts
 from bot.model import TooLong
-from bot.surface import Surface
+from bot.surface import Notice, PostKey, Surface, SurfaceError
 from bot.view import View
 from memory.inbox import Inbox, Said
 from memory.log import CorruptLog, Fenced, Logs, ThreadLog
@@ -49,6 +51,7 @@ class Turns:
     agent: Agent
     compactor: Compactor
     chat: Chat
+    channels: Channels = field(default_factory=Channels)
     grant_seconds: float = 3_600.0
     keeper: Keeper | None = None
     learner: Learner | None = None
@@ -77,21 +80,33 @@ class Turns:
                 if log.fresh:
                     await self._catch_up(log, view)
                 until = await self._advance(log, view)
+                await log.flush()
             finally:
                 await view.settle()
             if until is None and self.learner is not None:
                 self.learner.rested(thread)
             return until
-        except (Fenced, CorruptLog) as error:  # trying again mends neither; the next start looks again
+        except Fenced as error:  # the other process goes on with it
             self.logs.forget(thread)
-            action = "fenced" if isinstance(error, Fenced) else "corrupt_log"
-            structlog.get_logger().critical(str(error), action=action, thread=thread)
+            structlog.get_logger().critical(str(error), action="fenced", thread=thread)
+            return None
+        except CorruptLog as error:  # trying again mends nothing; the next start looks again
+            structlog.get_logger().critical(str(error), action="corrupt_log", thread=thread)
+            await self._say_unreadable(thread)
             return None
         except BaseException:
             self.logs.forget(thread)
             raise
         finally:
             del self._news[thread]
+
+    async def _say_unreadable(self, thread: ThreadKey) -> None:
+        """Tell people once: the platform is asked whether it stands there, since there is no log to keep it in."""
+        words = "\n".join(say("notice.unreadable", locale) for locale in ("en", "zh"))
+        try:
+            await self.surface.post(thread, PostKey(0, 0, "notice"), Notice(words), check=True)
+        except SurfaceError as error:
+            structlog.get_logger().warning("not said", action="notice_refused", thread=thread, why=str(error))
 
     async def _catch_up(self, log: ThreadLog, view: View) -> None:
         """What happened to a thread while no process was at work on it."""
@@ -143,7 +158,7 @@ class Turns:
 
     def _scene(self, log: ThreadLog, view: View) -> Scene:
         place = self.surface.place(log.key)
-        return Scene(view.tell, lambda call_id: self._tool_context(log, call_id), place)
+        return Scene(view.tell, lambda call_id: self._tool_context(log, call_id), place, self.channels.of(place))
 
     async def _step(self, log: ThreadLog, view: View, step: AskModel | RunCalls | Refuse | Compact | GiveUp) -> None:
         scene = self._scene(log, view)

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from memory.records import Cleared, Compacted, CompactionSkipped, Log, ModelSaid, ToolEnded
+from memory.records import Cleared, Compacted, CompactionSkipped, How, Log, ModelSaid, Quoted, ToolEnded
+from memory.state import ThreadState
 from memory.tokens import Count, Estimate, size
 from memory.types import CallId, ToolCall
 
@@ -18,8 +19,8 @@ from memory.types import CallId, ToolCall
 class Marks:
     """Tokens at which something happens. Zero for ``clear_at`` or ``summarize_at`` switches that step off."""
 
-    clear_at: int = 60_000
-    clear_to: int = 12_000
+    clear_at: int = 55_000
+    clear_to: int = 10_000
     """What the newest results may keep."""
     clear_gain: int = 20_000
     """Clearing breaks the cache once: it must win at least this."""
@@ -40,6 +41,17 @@ COOL_DOWN = 1.2
 """How much the conversation must grow before it is tried again."""
 
 
+DOUBT = 0.25
+"""By how much the estimated part of a count may be wrong, before anything was learned."""
+
+
+def doubtful(now: Estimate, marks: Marks, *, mid_turn: bool) -> bool:
+    """Whether an exact count could decide otherwise than the estimate: then it is worth asking for one."""
+    summary = marks.summarize_at and (marks.summarize_hard if mid_turn else marks.summarize_at)
+    unsure = (now.tokens - now.known) * DOUBT
+    return any(mark and abs(now.tokens - mark) < unsure for mark in (marks.clear_at, summary))
+
+
 # -- clearing ------------------------------------------------------------------------------------
 
 
@@ -51,7 +63,7 @@ def plan_clearing(log: Log, now: Estimate, marks: Marks, count: Count) -> Cleare
     for stored in log:
         match stored.record:
             case ToolEnded() as ended:
-                results.append((ended, size([ended.result.text], count, now.factor)))
+                results.append((ended, size([ended.result.text], count, now.factors)))
                 unread.add(ended.result.call_id)
             case ModelSaid(purpose="turn"):
                 unread.clear()
@@ -69,7 +81,7 @@ def plan_clearing(log: Log, now: Estimate, marks: Marks, count: Count) -> Cleare
         if kept <= marks.clear_to or call_id in unread:
             continue
         line = placeholder(ended, call)
-        saved = tokens - size([line], count, now.factor)
+        saved = tokens - size([line], count, now.factors)
         if saved > 0:
             placeholders[call_id] = line
             won += saved
@@ -77,12 +89,13 @@ def plan_clearing(log: Log, now: Estimate, marks: Marks, count: Count) -> Cleare
 
 
 def placeholder(ended: ToolEnded, call: ToolCall) -> str:
-    """What is read in place of a result: what it was, how large, and how to read it again."""
+    """What is read in place of a result: its handle, what it was, and how large. Short: a long thread has many."""
     text = ended.result.text
     told = " ".join(str(value) for value in call.arguments.values() if isinstance(value, str | int))[:80]
     lines, size_now = text.count("\n") + 1, len(text.encode())
-    again = f' read_result(handle="{ended.handle}") shows it.' if ended.handle else ""
-    return f"[set aside: {call.name} {told}, {lines} lines, {size_now:,} bytes.{again}]"
+    amount = f"{size_now} B" if size_now < 1_000 else f"{size_now / 1_000:.0f} kB"
+    name = f"{ended.handle}: " if ended.handle else ""
+    return f"[set aside: {name}{call.name} {told}, {lines} lines, {amount}]"
 
 
 def calls_of(log: Log) -> dict[CallId, ToolCall]:
@@ -106,6 +119,35 @@ def wants_summary(log: Log, now: Estimate, marks: Marks, *, mid_turn: bool) -> b
     if now.tokens <= left * COOL_DOWN:
         return False
     return len(poor) < 2 or now.tokens > poor[-1].before * COOL_DOWN
+
+
+def stand_in(
+    state: ThreadState,
+    text: str,
+    keep_from: int,
+    *,
+    said: tuple[Quoted, ...] = (),
+    did: tuple[str, ...] = (),
+    before: int = 0,
+    after: int = 0,
+    how: How = "model",
+) -> Compacted:
+    """The record that puts ``text`` in the place of all before ``keep_from``, with what stays true of the thread."""
+    return Compacted(
+        text=text,
+        keep_from=keep_from,
+        said=said,
+        did=did,
+        before=before,
+        after=after,
+        how=how,
+        tainted=state.tainted,
+        speakers=tuple(sorted(state.speakers)),
+        grants=tuple(state.grants),
+        writes=dict(state.writes),
+        calls_made=state.calls_made,
+        frame=state.frame,
+    )
 
 
 def worth(before: int, after: int) -> bool:

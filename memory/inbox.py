@@ -17,7 +17,7 @@ from sqlalchemy.engine import Connection
 from sqlalchemy.exc import IntegrityError
 
 from memory import db
-from memory.log import Effect, ensure_thread
+from memory.log_rows import Effect, ensure_thread
 from memory.types import MessageId, ThreadKey, Value
 
 KEEP_DAYS = 7

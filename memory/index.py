@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import IO, Any
 
-from memory.embed import Vector
+from memory.vector import Vector
 
 NEIGHBOURS, BUILD_WIDTH, SEARCH_WIDTH = 16, 100, 200
 """Of the graph that Chroma searches: links of a node, and candidates while building and searching."""

@@ -10,7 +10,7 @@ import asyncio
 import json
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from itertools import count
 
 import sqlalchemy as sa
@@ -19,7 +19,7 @@ from sqlalchemy.engine import Connection
 
 from memory import db
 from memory.context import Assembly, Context, assembly
-from memory.prepared import Prepared
+from memory.log_rows import Effect, Unwritten, ensure_thread, remember_posts, set_read_from
 from memory.records import (
     FORMAT,
     Cleared,
@@ -34,11 +34,9 @@ from memory.records import (
     dump,
     load,
 )
-from memory.search import Found, rank, terms
+from memory.search import Found, holds, made_whole, rank, terms
 from memory.state import ThreadState, fold
 from memory.types import MessageId, ThreadKey
-
-Effect = Callable[[Connection], None]
 
 
 class Fenced(Exception):
@@ -75,6 +73,7 @@ class ThreadLog:
     _assembly: Assembly = field(default_factory=Assembly)
     _next: int = 1
     _lock: asyncio.Lock = field(default_factory=asyncio.Lock)
+    _unwritten: Unwritten = field(default_factory=Unwritten)
 
     def begin(self, records: Sequence[Stored]) -> None:
         for stored in records:
@@ -102,22 +101,11 @@ class ThreadLog:
         Raises ``Fenced`` when another process has written here in the meantime.
         """
         async with self._lock:
-            at = self.clock()
-            stored = tuple(Stored(seq, at, record) for seq, record in zip(count(self._next), new, strict=False))
-            rows: list[dict[str, object]] = [
-                {"thread": self.id, "seq": s.seq, "at": at, "version": FORMAT, "body": dump(s.record)} for s in stored
-            ]
-            effects = (*also, *(effect for s in stored if (effect := self._derived(s)) is not None))
-
-            def work(connection: Connection) -> None:
-                if rows:
-                    _INSERT.run(connection, *rows)
-                for effect in effects:
-                    effect(connection)
-
+            stored = self._numbered(new)
+            unwritten = self._unwritten + self._rows(stored, also)
             cancelled: asyncio.CancelledError | None = None
             try:
-                await self.database.write(work)
+                await self.database.write(unwritten.write)
             except asyncio.CancelledError as error:
                 cancelled = error  # the rows are there all the same: take them in first
             except exc.IntegrityError as error:
@@ -125,15 +113,45 @@ class ThreadLog:
                     f"another Bobbin process is writing to thread {self.key}; this one stops working on it. "
                     "Run only one process for each database."
                 ) from error
-            rebuild = False
-            for s in stored:
-                rebuild = not self._take(s) or rebuild
-            if rebuild:
-                self._assembly = assembly(self.records)
-                self._let_go()
+            self._unwritten = Unwritten()
+            self._take_in(stored)
             if cancelled is not None:
                 raise cancelled
             return stored
+
+    async def keep(self, *new: Record, also: Sequence[Effect] = ()) -> tuple[Stored, ...]:
+        """Take records in at once, to be written with those of the next ``append``.
+
+        Only for what may be lost in a crash and is then done again, as reads are.
+        """
+        async with self._lock:
+            stored = self._numbered(new)
+            self._unwritten += self._rows(stored, also)
+            self._take_in(stored)
+            return stored
+
+    async def flush(self) -> None:
+        """Write what ``keep`` has taken in: nothing more may come for days."""
+        if self._unwritten.rows:
+            await self.append()
+
+    def _numbered(self, new: Sequence[Record]) -> tuple[Stored, ...]:
+        at = self.clock()
+        return tuple(Stored(seq, at, record) for seq, record in zip(count(self._next), new, strict=False))
+
+    def _rows(self, stored: Sequence[Stored], also: Sequence[Effect]) -> Unwritten:
+        rows: tuple[dict[str, object], ...] = tuple(
+            {"thread": self.id, "seq": s.seq, "at": s.at, "version": FORMAT, "body": dump(s.record)} for s in stored
+        )
+        return Unwritten(rows, (*also, *(effect for s in stored if (effect := self._derived(s)) is not None)))
+
+    def _take_in(self, stored: Sequence[Stored]) -> None:
+        rebuild = False
+        for one in stored:
+            rebuild = not self._take(one) or rebuild
+        if rebuild:
+            self._assembly = assembly(self.records)
+            self._let_go()
 
     def _let_go(self) -> None:
         """Drop what a compaction stands for from memory; it stays in the database."""
@@ -162,27 +180,12 @@ class ThreadLog:
                 rows: list[dict[str, object]] = [
                     {"message": message, "thread": self.key, "of": of, "what": what} for message in messages
                 ]
-                return (lambda connection: _remember_posts(connection, rows)) if rows else None
+                return (lambda connection: remember_posts(connection, rows)) if rows else None
             case Compacted(keep_from=keep_from):
                 read_from = self._turn_of(keep_from)
-                return lambda connection: _set_read_from(connection, self.id, read_from)
+                return lambda connection: set_read_from(connection, self.id, read_from)
             case _:
                 return None
-
-
-_INSERT = Prepared(sa.insert(db.records))
-
-
-def _remember_posts(connection: Connection, rows: list[dict[str, object]]) -> None:
-    known = set(
-        connection.scalars(sa.select(db.posts.c.message).where(db.posts.c.message.in_([r["message"] for r in rows])))
-    )
-    if fresh := [row for row in rows if row["message"] not in known]:
-        connection.execute(sa.insert(db.posts), fresh)
-
-
-def _set_read_from(connection: Connection, thread: int, seq: int) -> None:
-    connection.execute(sa.update(db.threads).where(db.threads.c.id == thread).values(read_from=seq))
 
 
 @dataclass(slots=True)
@@ -197,13 +200,25 @@ class Logs:
     async def open(self, key: ThreadKey) -> ThreadLog:
         """The thread's log; an unknown thread begins empty. Raises ``CorruptLog``."""
         if (live := self._live.pop(key, None)) is None:
-            thread, rows = await self.database.write(lambda connection: _load(connection, key))
-            live = ThreadLog(key, thread, self.database, self.clock)
-            live.begin([_read(key, *row) for row in rows])
+            live = await self.look(key)
         self._live[key] = live
         while len(self._live) > self.keep:
             del self._live[next(iter(self._live))]
         return live
+
+    async def look(self, key: ThreadKey) -> ThreadLog:
+        """The log as it is stored now, to be read only. Raises ``CorruptLog``."""
+        thread, rows = await self.database.write(lambda connection: _load(connection, key))
+        log = ThreadLog(key, thread, self.database, self.clock)
+        log.begin([_read(key, *row) for row in rows])
+        return log
+
+    async def newest(self, beginning: str, limit: int) -> list[ThreadKey]:
+        """Threads whose key begins so, the newest first."""
+        columns = db.threads.c
+        mine = columns.key.startswith(beginning, autoescape=True)
+        statement = sa.select(columns.key).where(mine).order_by(columns.id.desc()).limit(limit)
+        return [ThreadKey(key) for key in await self.database.read(lambda c: c.scalars(statement).all())]
 
     def forget(self, key: ThreadKey) -> None:
         """Drop what is in memory, so that the next ``open`` reads what is stored."""
@@ -258,7 +273,7 @@ class Logs:
             return []
         whole = await self._whole_matching(key, needles)
         found = await self.matching(key, [*needles, *(f'"handle":"{handle}"' for handle in whole)])
-        return await asyncio.to_thread(rank, [_made_whole(stored, whole) for stored in found], query)
+        return await asyncio.to_thread(rank, [made_whole(stored, whole) for stored in found], query)
 
     async def _whole_matching(self, key: ThreadKey, needles: Sequence[str]) -> dict[str, str]:
         """The newest long results of a thread that hold any of these texts, by handle."""
@@ -266,7 +281,7 @@ class Logs:
         statement = (
             sa.select(columns.handle, columns.text)
             .join(db.threads, db.threads.c.id == columns.thread)
-            .where(db.threads.c.key == key, sa.or_(*(_holds(columns.text, needle) for needle in needles)))
+            .where(db.threads.c.key == key, sa.or_(*(holds(columns.text, needle) for needle in needles)))
             .limit(WHOLE_RESULTS)
         )
         rows = await self.database.read(lambda connection: connection.execute(statement).all())
@@ -278,7 +293,7 @@ class Logs:
         statement = (
             sa.select(columns.seq, columns.at, columns.version, columns.body)
             .join(db.threads, db.threads.c.id == columns.thread)
-            .where(db.threads.c.key == key, sa.or_(*(_holds(columns.body, needle) for needle in needles)))
+            .where(db.threads.c.key == key, sa.or_(*(holds(columns.body, needle) for needle in needles)))
             .order_by(columns.seq)
         )
         rows = await self.database.read(lambda connection: connection.execute(statement).all())
@@ -287,44 +302,6 @@ class Logs:
 
 WHOLE_RESULTS = 20
 """How many long results one search reads whole."""
-
-
-def _holds(column: sa.ColumnElement[str], needle: str) -> sa.ColumnElement[bool]:
-    """Case does not count. A letter beyond ASCII that has two cases stands for any: SQLite folds only ASCII."""
-    pattern = "".join(
-        f"/{letter}" if letter in "/%_" else "_" if not letter.isascii() and letter.swapcase() != letter else letter
-        for letter in needle.lower()
-    )
-    return sa.func.lower(column).like(f"%{pattern}%", escape="/")
-
-
-def _made_whole(stored: Stored, whole: dict[str, str]) -> Stored:
-    """A record that shows a part of a long result, with all of it."""
-    match stored.record:
-        case ToolEnded(result=result, handle=handle) if handle in whole:
-            text = result.model_copy(update={"text": whole[handle]})
-            return replace(stored, record=stored.record.model_copy(update={"result": text}))
-        case _:
-            return stored
-
-
-def keep_whole(thread: int, handle: str, text: str) -> Effect:
-    """Store a large result beside the record that shows a part of it."""
-    # PostgreSQL keeps no NUL in a text.
-    statement = sa.insert(db.results).values(thread=thread, handle=handle, text=text.replace("\0", "\ufffd"))
-    return lambda connection: connection.execute(statement) and None
-
-
-def ensure_thread(connection: Connection, key: ThreadKey, *, followed: bool = False) -> int:
-    """The row of a thread, made if need be; ``followed`` is only ever switched on."""
-    find = sa.select(db.threads.c.id, db.threads.c.followed).where(db.threads.c.key == key)
-    if (found := connection.execute(find).first()) is None:
-        values = {"key": key, "followed": followed, "open": False, "read_from": 1}
-        connection.execute(db.insert_if_new(connection, db.threads).values(**values))
-        found = connection.execute(find).one()
-    if followed and not found.followed:
-        connection.execute(sa.update(db.threads).where(db.threads.c.id == found.id).values(followed=True))
-    return int(found.id)
 
 
 def _load(connection: Connection, key: ThreadKey) -> tuple[int, list[tuple[int, float, int, str]]]:

@@ -6,10 +6,8 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-import numpy as np
-
-from memory.embed import Vector, unpacked
 from memory.fact import Embedded, Fact
+from memory.vector import Vector, unpacked
 from memory.words import words
 
 WORDS_WEIGHT = 0.1
@@ -129,4 +127,4 @@ def _later_version(one: Embedded, other: Embedded) -> bool:
     if one.vector is None or other.vector is None or not _telling(one.fact.text) & _telling(other.fact.text):
         return False
     pair = unpacked([one.vector, other.vector])
-    return float(np.dot(pair[0], pair[1])) >= ALIKE
+    return float(pair[0] @ pair[1]) >= ALIKE

@@ -25,6 +25,8 @@ StopReason = Literal["cancelled", "deleted", "limit", "error", "configuration", 
 Outcome = Literal["done", "failed", "not_run", "uncertain", "repeated"]
 """``repeated``: the same change was made before in this task, so it was told from the log instead of made again."""
 NoteReason = Literal["limit", "loop", "empty", "paused"]
+How = Literal["model", "parts", "fallback"]
+"""Who made a summary: the model in one piece, the model in parts, or plain rules."""
 
 
 class UserSaid(Value):
@@ -176,8 +178,12 @@ class Compacted(Value):
     """A line for each change that was made or refused, with its arguments and who decided."""
     before: int = 0
     after: int = 0
-    how: Literal["model", "parts", "fallback"] = "model"
+    how: How = "model"
     tainted: bool = False
+    speakers: tuple[str, ...] = ()
+    grants: tuple[Granted, ...] = ()
+    writes: dict[str, int] = Field(default_factory=dict[str, int])
+    """Changes that were made, by digest, with the turn: the ledger, and what else stays true of the thread."""
     calls_made: int
     frame: str
     """Counters of the thread at this point, since reading may begin after what they count."""

@@ -9,11 +9,11 @@ from dataclasses import dataclass
 from typing import Literal
 
 from memory.audience import Audience, Source, may_see
-from memory.embed import packed
 from memory.fact import LONGEST, Embedded, Fact, Keep, NewFact
 from memory.facts import RARE, Facts
-from memory.log import Effect
+from memory.log_rows import Effect
 from memory.ranking import ASKED, Found, Question, chosen, ranked
+from memory.vector import packed
 from memory.vectors import Vectors
 from memory.words import agree, normal, words
 

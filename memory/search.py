@@ -10,10 +10,12 @@ import math
 import re
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
-from memory.records import Briefed, Compacted, Log, MessageEdited, ModelSaid, Record, ToolEnded, UserSaid
+import sqlalchemy as sa
+
+from memory.records import Briefed, Compacted, Log, MessageEdited, ModelSaid, Record, Stored, ToolEnded, UserSaid
 from memory.types import CallId, ToolCall
 
 _WORD = re.compile(r"[^\W_]+(?:[-_.:/@][^\W_]+)*")
@@ -91,3 +93,22 @@ def _place(text: str, words: Sequence[str]) -> str:
     at = folded.find(max(words, key=len))
     start, end = max(0, at - AROUND), min(len(text), at + AROUND)
     return ("..." if start else "") + text[start:end].strip() + ("..." if end < len(text) else "")
+
+
+def holds(column: sa.ColumnElement[str], needle: str) -> sa.ColumnElement[bool]:
+    """Case does not count. A letter beyond ASCII that has two cases stands for any: SQLite folds only ASCII."""
+    pattern = "".join(
+        f"/{letter}" if letter in "/%_" else "_" if not letter.isascii() and letter.swapcase() != letter else letter
+        for letter in needle.lower()
+    )
+    return sa.func.lower(column).like(f"%{pattern}%", escape="/")
+
+
+def made_whole(stored: Stored, whole: dict[str, str]) -> Stored:
+    """A record that shows a part of a long result, with all of it."""
+    match stored.record:
+        case ToolEnded(result=result, handle=handle) if handle in whole:
+            text = result.model_copy(update={"text": whole[handle]})
+            return replace(stored, record=stored.record.model_copy(update={"result": text}))
+        case _:
+            return stored

@@ -9,7 +9,7 @@ import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
 from memory import db
-from memory.log import Effect
+from memory.log_rows import Effect
 from memory.prepared import Prepared
 
 _COLUMNS = db.spend.c

@@ -146,6 +146,7 @@ class ThreadState:
             case Compacted():
                 self.calls_made, self.frame, self.compaction = record.calls_made, record.frame, None
                 self.tainted, self.skips = self.tainted or record.tainted, 0
+                self._remember(record)
                 self._due(seq, "notice")
             case CompactionSkipped():
                 self.skips += 1
@@ -249,6 +250,12 @@ class ThreadState:
             return
         approval.given = given if approval.given is not None else None
         self._due(approval.seq, "approval")
+
+    def _remember(self, compacted: Compacted) -> None:
+        """What stays true of the thread although reading may begin after what it comes from."""
+        self.speakers.update(compacted.speakers)
+        self.writes = {**compacted.writes, **self.writes}
+        self.grants = [*(one for one in compacted.grants if one not in self.grants), *self.grants]
 
     def _stopped(self, seq: int, reason: StopReason) -> None:
         self.owed, self.compaction = False, None

@@ -23,7 +23,7 @@ from memory.records import (
     UserSaid,
     canonical,
 )
-from memory.tokens import Count, size
+from memory.tokens import Count, Factors, size
 from memory.types import CallId, ToolCall
 
 HEADINGS = (
@@ -59,7 +59,7 @@ def summary_request(focus: str = "", complaints: Sequence[str] = ()) -> str:
     )
 
 
-def problems(summary: str, marks: Marks, count: Count, factor: float) -> list[str]:
+def problems(summary: str, marks: Marks, count: Count, factors: Factors) -> list[str]:
     """What is wrong with a summary; empty if it may be used."""
     found = list[str]()
     if not summary.strip():
@@ -67,7 +67,7 @@ def problems(summary: str, marks: Marks, count: Count, factor: float) -> list[st
     missing = [heading for heading in HEADINGS if not re.search(rf"^#+\s*{re.escape(heading)}", summary, re.M | re.I)]
     if missing:
         found.append(f"these headings are missing: {', '.join(missing)}")
-    if (tokens := size([summary], count, factor)) > marks.summary:
+    if (tokens := size([summary], count, factors)) > marks.summary:
         found.append(f"it has about {tokens} tokens; at most {marks.summary} are allowed")
     return found
 
@@ -141,7 +141,7 @@ def compose(
     said: Sequence[Quoted],
     marks: Marks,
     count: Count,
-    factor: float,
+    factors: Factors,
     *,
     did: Sequence[str] = (),
     answer: str = "",
@@ -154,10 +154,10 @@ def compose(
         "[Bobbin: this stands for the conversation so far, which was long. The originals are kept: search_history "
         "finds anything in them, read_result shows any result again.]",
         f"{SUMMARY}{summary.strip()}",
-        SAID + "\n\n".join(_within(words, marks.words, count, factor)),
+        SAID + "\n\n".join(_within(words, marks.words, count, factors)),
     ]
     if did:
-        told = _within(did, marks.words // 4, count, factor)
+        told = _within(did, marks.words // 4, count, factors)
         parts.append("# What was changed or refused, as the log has it\n\n" + "\n".join(told))
     if loose:
         parts.append("# Identifiers that the summary leaves out, where they stood\n\n" + "\n".join(loose))
@@ -168,10 +168,10 @@ def compose(
     return "\n\n".join(parts)
 
 
-def _within(texts: Sequence[str], limit: int, count: Count, factor: float) -> list[str]:
+def _within(texts: Sequence[str], limit: int, count: Count, factors: Factors) -> list[str]:
     """All texts if they fit. Else the oldest are shortened until they do, then left out; the newest stays whole."""
     told = list(texts)
-    sizes = [size([text], count, factor) for text in told]
+    sizes = [size([text], count, factors) for text in told]
     total = sum(sizes)
     for index, text in enumerate(told[:-1]):
         if total <= limit:
@@ -179,7 +179,7 @@ def _within(texts: Sequence[str], limit: int, count: Count, factor: float) -> li
         if len(text) > SHORTENED + 100:
             told[index] = f"{text[:SHORTENED]} [... shortened; search_history finds the rest]"
             total -= sizes[index]
-            sizes[index] = size([told[index]], count, factor)
+            sizes[index] = size([told[index]], count, factors)
             total += sizes[index]
     first = 0
     while total > limit and first < len(told) - 1:
@@ -194,7 +194,7 @@ def summary_of(text: str) -> str:
     return rest.partition(f"\n\n{SAID}")[0] if found else text
 
 
-def fallback_summary(log: Log, marks: Marks, count: Count, factor: float, best: str = "") -> str:
+def fallback_summary(log: Log, marks: Marks, count: Count, factors: Factors, best: str = "") -> str:
     """A summary without a model: what was called with what outcome, and what was answered. Same headings.
 
     ``best`` is what the model wrote, if it wrote anything, though not in the form that was asked for.
@@ -222,7 +222,7 @@ def fallback_summary(log: Log, marks: Marks, count: Count, factor: float, best: 
     shares = {"Facts and identifiers": 0.5, "Done": 0.25, "Blocked": 0.1}
     return "\n\n".join(
         f"## {h}\n"
-        + _shortened(sections.get(h) or "(not recorded)", round(marks.summary * shares.get(h, 0.02)), count, factor)
+        + _shortened(sections.get(h) or "(not recorded)", round(marks.summary * shares.get(h, 0.02)), count, factors)
         for h in HEADINGS
     )
 
@@ -232,8 +232,8 @@ def _demoted(text: str) -> str:
     return re.sub(r"^#+\s*(.*)$", r"(\1)", text, flags=re.M)
 
 
-def _shortened(text: str, limit: int, count: Count, factor: float) -> str:
-    while (tokens := size([text], count, factor)) > limit and len(text) > 40:
+def _shortened(text: str, limit: int, count: Count, factors: Factors) -> str:
+    while (tokens := size([text], count, factors)) > limit and len(text) > 40:
         text = text[: min(len(text) - 1, int(len(text) * limit / tokens))]
     return text
 

@@ -12,15 +12,14 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Literal
 
-import numpy as np
 import structlog
 
 from memory.audience import Audience
-from memory.embed import Embedder, EmbedderError, Vector, Worker, packed, unpacked
 from memory.fact import Fact
 from memory.facts import Facts
 from memory.index import Index, IndexFailed, discard, give_back, is_address, locked
 from memory.probe import survives
+from memory.vector import Embedder, EmbedderError, Vector, Worker, packed, unpacked
 
 CANDIDATES = 200
 WAIT_FOR_EMBEDDER = 3.0
@@ -234,7 +233,7 @@ class Vectors:
     async def _put(self, workspace: str, ids: list[int], vectors: Vector) -> None:
         if self.index is not None:
             try:
-                await self._indexing.run(self.index.put, workspace, ids, np.asarray(vectors))
+                await self._indexing.run(self.index.put, workspace, ids, vectors)
             except IndexFailed as error:
                 self._broken(error)
 

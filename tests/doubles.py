@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 
-from bot.model import ModelError, ModelEvent, Request, TextGrew
-from bot.surface import Body, PostKey, Standing, SurfaceError
+from bot.model import Model, ModelError, ModelEvent, Request, TextGrew
+from bot.surface import Answer as Markdown
+from bot.surface import Body, Notice, PostKey, Standing, SurfaceError
+from bot.surface import Request as Asked
 from memory.inbox import Edited, Gesture, Said
 from memory.records import ModelSaid, PostKind, UserSaid
 from memory.types import Message, MessageId, Part, Person, Text, ThreadKey, ToolCall, Usage
@@ -50,8 +53,10 @@ class Shown:
 
     thread: ThreadKey
     key: PostKey
+    message: MessageId
     body: Body
-    seeds: tuple[str, ...] = ()
+    check: bool
+    """Whether it was looked for before it was posted."""
     edits: int = 0
 
 
@@ -60,17 +65,33 @@ class RecordingSurface:
     """A chat in memory. It outlives the program that posts to it, as the real one does."""
 
     people: dict[str, tuple[Person, Standing]] = field(default_factory=lambda: dict(PEOPLE))
+    """Anybody else is unknown."""
+    groups: dict[str, frozenset[str]] = field(default_factory=dict[str, frozenset[str]])
     messages: dict[MessageId, Shown] = field(default_factory=dict[MessageId, Shown])
+    offered: dict[MessageId, tuple[Gesture, ...]] = field(default_factory=dict[MessageId, tuple[Gesture, ...]])
+    standing: list[tuple[Gesture, str]] = field(default_factory=list[tuple[Gesture, str]])
+    """Reactions that stand on every message."""
     whispers: list[tuple[str, str]] = field(default_factory=list[tuple[str, str]])
     seen: list[MessageId] = field(default_factory=list[MessageId])
-    said_before: dict[MessageId, str] = field(default_factory=dict[MessageId, str])
-    """What ``earlier`` finds before a message."""
+    said_before: str = "(nothing)"
+    """What ``earlier`` finds."""
     refused: set[PostKind] = field(default_factory=set[PostKind])
     around: Around = undisturbed
+    _marked: asyncio.Event = field(default_factory=asyncio.Event)
 
-    def of_kind(self, kind: PostKind, thread: ThreadKey | None = None) -> list[Shown]:
+    def of(self, kind: PostKind) -> list[Shown]:
         """What was posted of a kind, oldest first."""
-        return [s for s in self.messages.values() if s.key.kind == kind and thread in (None, s.thread)]
+        return [shown for shown in self.messages.values() if shown.key.kind == kind]
+
+    @property
+    def words(self) -> list[str]:
+        """Answers and notices, as people read them."""
+        return [one.body.markdown for one in self.messages.values() if isinstance(one.body, Markdown | Notice)]
+
+    @property
+    def requests(self) -> list[tuple[MessageId, Asked]]:
+        """The cards of requests, oldest first, as they are now."""
+        return [(one.message, one.body) for one in self.messages.values() if isinstance(one.body, Asked)]
 
     # -- reading ---------------------------------------------------------------------------------
 
@@ -87,31 +108,27 @@ class RecordingSurface:
 
     async def earlier(self, thread: ThreadKey, before: MessageId, since: MessageId | None) -> Output:
         await self.around("before earlier")
-        return Output(self.said_before.get(before, "(nothing)"), "1 message")
-
-    # -- posting ---------------------------------------------------------------------------------
+        return Output(self.said_before, "1 message")
 
     async def reactions(self, message: MessageId) -> list[tuple[Gesture, str]]:
-        return []
+        return self.standing
 
     async def group(self, group: str) -> frozenset[str]:
-        return frozenset()
+        return self.groups.get(group, frozenset())
 
     def place(self, thread: ThreadKey) -> str:
         return "C1"
 
-    async def offer(self, message: MessageId, gestures: Sequence[Gesture]) -> None: ...
+    # -- posting ---------------------------------------------------------------------------------
 
-    async def post(
-        self, thread: ThreadKey, key: PostKey, body: Body, *, check: bool, seeds: Sequence[str] = ()
-    ) -> tuple[MessageId, ...]:
+    async def post(self, thread: ThreadKey, key: PostKey, body: Body, *, check: bool) -> tuple[MessageId, ...]:
         if key.kind in self.refused:
             raise SurfaceError("channel_is_archived")
         await self.around(f"before post {key.kind}")
         if check and (there := self._there(thread, key)):
             return there
         message = MessageId(f"{thread}/m{len(self.messages) + 1}")
-        self.messages[message] = Shown(thread, key, body, tuple(seeds))
+        self.messages[message] = Shown(thread, key, message, body, check)
         await self.around(f"after post {key.kind}")
         return (message,)
 
@@ -121,6 +138,10 @@ class RecordingSurface:
             for message, shown in self.messages.items()
             if shown.thread == thread and (shown.key.of, shown.key.kind) == (key.of, key.kind)
         )
+
+    async def offer(self, message: MessageId, gestures: Sequence[Gesture]) -> None:
+        await self.around("before offer")
+        self.offered[message] = tuple(gestures)
 
     async def edit(self, message: MessageId, key: PostKey, body: Body) -> None:
         await self.around(f"before edit {key.kind}")
@@ -134,6 +155,14 @@ class RecordingSurface:
 
     async def mark_seen(self, message: MessageId) -> None:
         self.seen.append(message)
+        self._marked.set()
+
+    async def until_seen(self, count: int) -> None:
+        """Wait until so many messages are marked."""
+        async with asyncio.timeout(5):
+            while len(self.seen) < count:
+                self._marked.clear()
+                await self._marked.wait()
 
     async def whisper(self, thread: ThreadKey, person: str, markdown: str) -> None:
         self.whispers.append((person, markdown))
@@ -173,7 +202,7 @@ Answer = ModelSaid | ModelError
 
 
 @dataclass(slots=True)
-class ScriptedModel:
+class ScriptedModel(Model):
     """Plays its answers in order, keeps every request, and says ``done`` when the script is over.
 
     ``play`` replaces the script by a function of the request.

@@ -106,6 +106,9 @@ class FakeClaude:
     url: str = ""
     seen: list[Seen] = field(default_factory=list[Seen])
     models: frozenset[str] = frozenset({"claude-sonnet-5-5", "claude-opus-5-5", "claude-haiku-5-5"})
+    summarizing: frozenset[str] = frozenset({"claude-sonnet-5-5"})
+    """Models whose conversations the provider can summarize itself."""
+    counted: list[Seen] = field(default_factory=list[Seen])
     default: Planned = field(default_factory=lambda: text("(nothing was planned)"))
     _plans: list[tuple[str, deque[Planned]]] = field(default_factory=list[tuple[str, "deque[Planned]"]])
     _thoughts: dict[str, tuple[Json, str]] = field(default_factory=dict[str, tuple[Json, str]])
@@ -146,11 +149,30 @@ class FakeClaude:
             return _refusal(Fails(404, "not_found_error", f"model: {body['model']}"))
         planned = self._next(self.seen[-1].words)
         answer = planned(body) if callable(planned) else planned
+        if "compaction" in body and isinstance(answer, Says):
+            answer = replace(answer, blocks=tuple(_as_summary(block) for block in answer.blocks), stop="compaction")
         match answer:
             case Fails():
                 return _refusal(answer)
             case Says():
                 return await self._stream(request, body, answer)
+
+    async def count(self, request: web.Request) -> web.StreamResponse:
+        """Four characters a token, of what is really said."""
+        body: Json = await request.json()
+        wrong = problem({**body, "max_tokens": 1}, request.headers.get("anthropic-beta", ""))
+        self.counted.append(Seen(body, dict(request.headers), wrong))
+        if wrong is not None or body["model"] not in self.models:
+            return _refusal(Fails(400, "invalid_request_error", wrong or "unknown model"))
+        return web.json_response({"input_tokens": len(beginning(body, len(body["messages"]))) // 4})
+
+    async def about_model(self, request: web.Request) -> web.StreamResponse:
+        name = request.match_info["name"]
+        if name not in self.models:
+            return _refusal(Fails(404, "not_found_error", f"model: {name}"))
+        able = {"supported": name in self.summarizing}
+        offered = {"compaction": {**able, "summarize": able}}
+        return web.json_response({"type": "model", "id": name, "display_name": name, "capabilities": offered})
 
     async def _stream(self, request: web.Request, body: Json, says: Says) -> web.StreamResponse:
         response = web.StreamResponse(headers={"Content-Type": "text/event-stream"})
@@ -254,8 +276,16 @@ def _deltas(block: Json) -> tuple[Json, list[Json]]:
             start: Json = {key: value for key, value in block.items() if key != "_raw"}
             start["input"] = {}
             return start, [{"type": "input_json_delta", "partial_json": piece} for piece in _pieces(raw)]
+        case "compaction":
+            return {**block, "content": None}, [{"type": "compaction_delta", "content": block["content"]}]
         case _:
             return block, []
+
+
+def _as_summary(block: Json) -> Json:
+    if block["type"] != "text":
+        return block
+    return {"type": "compaction", "content": block["text"], "signature": new_id("sig")}
 
 
 def _pieces(said: str, size: int = 12) -> list[str]:
@@ -278,7 +308,13 @@ def _refusal(fails: Fails) -> web.Response:
 async def fake_claude() -> AsyncGenerator[FakeClaude]:
     claude = FakeClaude()
     application = web.Application(client_max_size=64 * 1024 * 1024)
-    application.add_routes([web.post("/v1/messages", claude.answer)])
+    application.add_routes(
+        [
+            web.post("/v1/messages", claude.answer),
+            web.post("/v1/messages/count_tokens", claude.count),
+            web.get("/v1/models/{name}", claude.about_model),
+        ]
+    )
     runner = web.AppRunner(application, access_log=None, shutdown_timeout=1)
     await runner.setup()
     await web.TCPSite(runner, "127.0.0.1", 0).start()

@@ -11,6 +11,8 @@ from typing import Any
 Json = dict[str, Any]
 
 MARKS = 4
+SUMMARIES = "compact-2026-09-04"
+"""The beta under which the provider writes summaries itself."""
 _NAME = re.compile(r"[a-zA-Z0-9_-]{1,128}")
 _NEEDS_BETA = {
     "display": ("updates", "thinking-display-updates-2026-08-18"),
@@ -70,7 +72,7 @@ def _order(body: Json) -> Iterator[str]:
     roles = [message["role"] for message in body["messages"]]
     if not roles or roles[0] != "user":
         yield "messages: first message must use the user role"
-    elif roles[-1] != "user":
+    elif roles[-1] != "user" and "compaction" not in body:
         yield "messages: This model does not support assistant message prefill; it must end with a user message"
     if any(one == other for one, other in pairwise(roles)):
         yield "messages: roles must alternate"
@@ -110,6 +112,8 @@ def _cache(body: Json) -> Iterator[str]:
 
 
 def _missing_beta(body: Json, betas: str) -> str | None:
+    if "compaction" in body and SUMMARIES not in betas:
+        return "compaction: Extra inputs are not permitted"
     for name, (value, beta) in _NEEDS_BETA.items():
         given = body.get("thinking", {}).get(name)
         if given is not None and value in (None, given) and beta not in betas:

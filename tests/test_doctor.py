@@ -228,8 +228,9 @@ async def test_the_command_prints_a_line_for_each_and_exits_with_2_or_0(scene: S
         return process.returncode, said.decode()
 
     code, said = await run()
-    broken, told = await run(BOBBIN_MODEL="claude-nothing")
+    broken, told = await run(BOBBIN_MODEL="claude-nothing", BOBBIN_DOLLAR="1")
     assert (code, said.count("✓"), said.count("✗")) == (0, 12, 0)
     assert "All is well" in said
-    assert (broken, told.count("✗")) == (2, 1)
+    assert (broken, told.count("✗")) == (2, 2)
+    assert "Did you mean BOBBIN_DOLLARS?" in told
     assert "Set BOBBIN_MODEL to one of: claude-sonnet-5-5." in told

@@ -12,7 +12,7 @@ from typing import Any, cast
 from pydantic import AliasChoices, SecretStr
 
 from bot.app import offered
-from bot.config import ApprovalRule, Settings
+from bot.config import ApprovalRule, ChannelSettings, Settings
 from memory.db import Database
 from memory.log import Logs
 from memory.types import Person, ThreadKey, ToolCall
@@ -50,6 +50,15 @@ def test_the_table_of_settings_is_complete_and_its_defaults_are_true() -> None:
     assert {name: default for name, default, _ in rows} == {name: shown(value) for name, value in settings().items()}
     assert len(rows) == len(settings())
     assert all(len(meaning) > 8 for _, _, meaning in rows)
+
+
+def test_the_channel_that_is_shown_is_one_and_all_its_settings_are_named() -> None:
+    found = re.search(r"BOBBIN_CHANNELS='(.+)'", README)
+    assert found is not None
+    channels = Settings(channels=json.loads(found[1]))
+    assert channels.in_channel("C0123456789").summarize_at == 60_000
+    named = README[README.index("[channels.C0123456789]") :].partition("## Limits")[0]
+    assert set(re.findall(r"`([a-z]+_?[a-z]+)`", named)) == set(ChannelSettings.model_fields)
 
 
 def test_the_rule_that_is_shown_is_one() -> None:

@@ -37,13 +37,13 @@ def history_tools(whole_result: WholeResult, search: Search) -> tuple[Tool[Any],
 
     @tool(Effect.READ, cap=WINDOW + 2_000, untrusted=True)
     async def read_result(arguments: ReadResult, context: ToolContext) -> Output:
-        """Read a long result of an earlier call: from an offset, or the lines that hold a text, with their numbers."""
+        """Read again a result that was cut or set aside: from an offset, or the lines that hold a text, numbered."""
         text = await whole_result(context.thread, arguments.handle)
         if text is None:
             raise ToolError(
                 "unknown_handle",
                 f"This thread keeps no result named {arguments.handle!r}.",
-                hint="Handles stand in results that were cut, for example r17.",
+                hint="Handles stand in results that were cut or set aside, for example r17.",
             )
         if arguments.query is not None:
             return matching(text, arguments.query)

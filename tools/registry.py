@@ -57,10 +57,11 @@ class Registry:
             return failure(call, "bad_arguments", wrong, hint=_fields(tool))
         return None
 
-    async def run(self, call: ToolCall, context: ToolContext, handle: str) -> Ran:
+    async def run(self, call: ToolCall, context: ToolContext, handle: str, most: int = 0) -> Ran:
         """Run a call. Never raises for what a tool does: a failure is something the model can read.
 
-        ``handle`` is the name under which the caller keeps a result that is too large to show.
+        ``handle`` is the name under which the caller keeps a result that is too large to show: longer than the tool's
+        cap, or than ``most`` characters if that is less.
         """
         if (refused := self.problem(call)) is not None:
             return Ran(refused, "failed")
@@ -82,7 +83,8 @@ class Registry:
             )
             return Ran(result, "failed")
         text = output.text if output.text.strip() else "(empty result)"
-        shown = text if len(text) <= tool.cap else excerpt(text, tool.cap, handle)
+        cap = min(tool.cap, most or tool.cap)
+        shown = text if len(text) <= cap else excerpt(text, cap, handle)
         result = ToolResult(call_id=call.id, text=shown, line=output.line, untrusted=tool.untrusted)
         return Ran(result, "done", None if shown is text else text)
 

@@ -17,6 +17,7 @@ from slack_bolt.authorization import AuthorizeResult
 from slack_bolt.response import BoltResponse
 from slack_sdk.web.async_client import AsyncWebClient
 
+from bot.slack.contexts import Contexts
 from bot.slack.home import Home
 from bot.slack.ids import spot
 from bot.slack.inbound import (
@@ -53,6 +54,7 @@ class Door:
     follow: Follow = "own"
     shared_channels: frozenset[str] = frozenset()
     home: Home | None = None
+    contexts: Contexts | None = None
 
     def app(self, client: AsyncWebClient, signing_secret: str) -> AsyncApp:
         """Bolt, with us in front of it. It checks signatures when it is reached over HTTP."""
@@ -93,11 +95,16 @@ class Door:
                 if (refused := await self.home.sent(form)) is not None:
                     return BoltResponse(status=200, body=refused)
             case None if self.home is not None and body.get("command"):
-                answer = await self.home.command(str(body["user_id"]), str(body.get("text") or ""))
-                return BoltResponse(status=200, body=answer)
+                return BoltResponse(status=200, body=await self._command(self.home, body))
             case kind:
                 structlog.get_logger().debug("not for us", action="ignored", kind=kind)
         return BoltResponse(status=200, body="")
+
+    async def _command(self, home: Home, body: dict[str, Any]) -> dict[str, Any]:
+        user, text = str(body["user_id"]), str(body.get("text") or "")
+        if self.contexts is not None and text.strip().lower() == "context":
+            return await self.contexts.command(user, self.own.team, str(body["channel_id"]))
+        return await home.command(user, text)
 
     async def _event(self, body: dict[str, Any]) -> None:
         event_id = str(body["event_id"])

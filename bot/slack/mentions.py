@@ -105,4 +105,4 @@ def _decoded(token: str) -> str:
 
 def _word(part: str) -> str:
     """The readable characters of a part of a token."""
-    return regex.sub(r"[^\w .^\-]", "", part).strip()[:80]
+    return without_hidden(regex.sub(r"[^\w .^\-]", "", part)).strip()[:80]

@@ -96,9 +96,9 @@ def _closing(card: Card) -> list[str]:
         parts[0] = f"{mark} {parts[0]}"
     if usage.prompt or usage.output:
         cached = round(100 * usage.cache_read / usage.prompt) if usage.prompt else 0
-        parts.append(say("card.tokens", locale, tokens=_thousands(usage.prompt + usage.output), cached=cached))
+        parts.append(say("card.tokens", locale, tokens=thousands(usage.prompt + usage.output), cached=cached))
     if card.context:
-        parts.append(say("card.context", locale, tokens=_thousands(card.context)))
+        parts.append(say("card.context", locale, tokens=thousands(card.context)))
     if usage.dollars:
         parts.append(f"${usage.dollars:.3f}" if usage.dollars < 1 else f"${usage.dollars:.2f}")
     return parts
@@ -285,5 +285,5 @@ def _seconds(seconds: float, locale: str) -> str:
     return say("card.minutes", locale, minutes=whole // 60, seconds=whole % 60)
 
 
-def _thousands(number: int) -> str:
-    return f"{number / 1000:.1f}k" if number >= 1000 else str(number)
+def thousands(number: int) -> str:
+    return f"{number / 1000:.1f}".removesuffix(".0") + "k" if number >= 1000 else str(number)

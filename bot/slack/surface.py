@@ -127,7 +127,8 @@ class SlackSurface:
         posting = _Posting(spot(thread), key, _priority(body))
         stands = await self._stands(posting) if check else Stands()
         posted = list[MessageId]()
-        for part, ladder in enumerate(self._ladders(body)):
+        # A long answer takes tenths of a second to lay out: events are acknowledged meanwhile.
+        for part, ladder in enumerate(await asyncio.to_thread(self._ladders, body)):
             sent = await self._climb(posting, part, ladder, stands)
             posted += [Spot(posting.place.team, posting.place.channel, ts).message for ts in sent]
         if isinstance(body, Request) and long_arguments(body.call) and posted:

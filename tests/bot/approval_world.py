@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable
 from dataclasses import dataclass, field
 from itertools import count
 from typing import Any, Literal, TypeVar
@@ -12,16 +12,17 @@ from typing import Any, Literal, TypeVar
 from bot.agent import Agent
 from bot.approvals import Rules
 from bot.compactor import Compactor
-from bot.model import ModelEvent, Request, TextGrew
-from bot.surface import Answer, Body, Notice, PostKey, Standing
-from bot.surface import Request as Asked
+from bot.config import ApprovalRule
+from bot.model import Model, ModelEvent, Request, TextGrew
+from bot.surface import Standing
 from bot.turns import Turns
 from memory.db import Database
 from memory.inbox import Deleted, Edited, Gesture, Gestured, Inbound, Inbox, Said
 from memory.log import Logs, ThreadLog
-from memory.records import ModelSaid, UserSaid
+from memory.records import ApprovalGiven, ModelSaid, ToolEnded
 from memory.spend import Spend
 from memory.types import Message, MessageId, Person, Text, ThreadKey, ToolCall, Usage, Value
+from tests.doubles import RecordingSurface
 from tools.base import Arguments, Effect, Output, ToolContext, ToolError, tool
 from tools.policy import Policy
 from tools.registry import Registry
@@ -41,80 +42,18 @@ PEOPLE: dict[str, tuple[Person, Standing]] = {
     OFF.id: (OFF, "deactivated"),
 }
 """Anybody else is unknown."""
-
-
-async def nothing(_: MessageId) -> None: ...
-
-
-@dataclass(slots=True)
-class Chat:
-    """A ``Surface`` in memory. Outlives the program, as the real one does."""
-
-    people: dict[str, tuple[Person, Standing]] = field(default_factory=lambda: dict(PEOPLE))
-    groups: dict[str, frozenset[str]] = field(default_factory=dict[str, frozenset[str]])
-    shown: dict[MessageId, tuple[PostKey, Body]] = field(default_factory=dict[MessageId, tuple[PostKey, Body]])
-    offered: dict[MessageId, tuple[Gesture, ...]] = field(default_factory=dict[MessageId, tuple[Gesture, ...]])
-    whispers: list[tuple[str, str]] = field(default_factory=list[tuple[str, str]])
-    on_offer: Callable[[MessageId], Awaitable[None]] = nothing
-    """Awaited at the moment at which emojis are offered on a message."""
-    _numbers: count[int] = field(default_factory=lambda: count(100))
-
-    async def hear(self, said: Said) -> UserSaid:
-        author, _ = await self.person(said.author)
-        return UserSaid(author=author, source=said.message, header=f"[{author.name}]", text=said.words)
-
-    async def reread(self, edited: Edited) -> tuple[Person, str]:
-        return (await self.person(edited.author))[0], edited.words
-
-    async def person(self, person: str) -> tuple[Person, Standing]:
-        return self.people.get(person, (Person(id=person, name=person), "unknown"))
-
-    async def reactions(self, message: MessageId) -> list[tuple[Gesture, str]]:
-        return []
-
-    async def group(self, group: str) -> frozenset[str]:
-        return self.groups.get(group, frozenset())
-
-    def place(self, thread: ThreadKey) -> str:
-        return "C1"
-
-    async def earlier(self, thread: ThreadKey, before: MessageId, since: MessageId | None) -> Output:
-        return Output("(nothing)")
-
-    async def post(self, thread: ThreadKey, key: PostKey, body: Body, *, check: bool) -> tuple[MessageId, ...]:
-        if check and (there := [message for message, (known, _) in self.shown.items() if known == key]):
-            return tuple(there)
-        message = MessageId(f"{thread}/{next(self._numbers)}")
-        self.shown[message] = (key, body)
-        return (message,)
-
-    async def offer(self, message: MessageId, gestures: Sequence[Gesture]) -> None:
-        await self.on_offer(message)
-        self.offered[message] = tuple(gestures)
-
-    async def edit(self, message: MessageId, key: PostKey, body: Body) -> None:
-        self.shown[message] = (key, body)
-
-    def edit_soon(self, message: MessageId, key: PostKey, body: Body) -> None:
-        self.shown[message] = (key, body)
-
-    async def mark_seen(self, message: MessageId) -> None: ...
-
-    async def whisper(self, thread: ThreadKey, person: str, markdown: str) -> None:
-        self.whispers.append((person, markdown))
-
-    @property
-    def requests(self) -> list[tuple[MessageId, Asked]]:
-        """The cards of requests, oldest first, as they are now."""
-        return [(message, body) for message, (_, body) in self.shown.items() if isinstance(body, Asked)]
-
-    @property
-    def words(self) -> list[str]:
-        return [body.markdown for _, body in self.shown.values() if isinstance(body, Answer | Notice)]
+DAY = 86_400.0
+TWO_OF_THREE = Rules({"write": ApprovalRule(approvers=(ANA.id, WEI.id, EVA.id), needed=2)})
+UNDO = Rules(undo=10.0)
 
 
 Kind = TypeVar("Kind", bound=Value)
 _CALLS = count(1)
+_THREADS = count(1)
+
+
+def new_thread() -> ThreadKey:
+    return ThreadKey(f"T1:C1:{next(_THREADS)}.0")
 
 
 def says(text: str) -> ModelSaid:
@@ -131,7 +70,7 @@ def write(word: str, place: str = "#news") -> tuple[str, dict[str, Any]]:
 
 
 @dataclass(slots=True)
-class Part:
+class Part(Model):
     """A model that says its lines one after the other, and "done" when it has none left."""
 
     lines: deque[ModelSaid] = field(default_factory=deque[ModelSaid])
@@ -206,7 +145,7 @@ class World:
     policy: Policy = field(default_factory=Policy)
     grant_seconds: float = 3_600.0
     now: float = 1_800_000_000.0
-    chat: Chat = field(default_factory=Chat)
+    chat: RecordingSurface = field(default_factory=lambda: RecordingSurface(dict(PEOPLE)))
     model: Part = field(default_factory=Part)
     workshop: Workshop = field(default_factory=Workshop)
     turns: Turns = field(init=False)
@@ -229,8 +168,20 @@ class World:
         nothing: Any = None
         logs, inbox = Logs(self.database, lambda: self.now), Inbox(self.database, lambda: self.now)
         self.turns = Turns(
-            logs, inbox, self.chat, agent, Compactor(agent), nothing, self.grant_seconds, clock=lambda: self.now
+            logs,
+            inbox,
+            self.chat,
+            agent,
+            Compactor(agent),
+            nothing,
+            grant_seconds=self.grant_seconds,
+            clock=lambda: self.now,
         )
+
+    def follow(self, rules: Rules, policy: Policy | None = None) -> None:
+        """Begin again under other rules."""
+        self.rules, self.policy = rules, policy or self.policy
+        self.restart()
 
     async def put(self, inbound: Inbound) -> None:
         number = f"{self.thread}/{next(self._events)}"
@@ -263,6 +214,17 @@ class World:
 
     async def records(self, kind: type[Kind]) -> list[Kind]:
         return [stored.record for stored in (await self.log()).records if isinstance(stored.record, kind)]
+
+    async def verdicts(self) -> list[str]:
+        return [given.verdict for given in await self.records(ApprovalGiven)]
+
+    async def outcomes(self) -> list[str]:
+        return [ended.outcome for ended in await self.records(ToolEnded)]
+
+    def card(self, request: int = 0) -> str:
+        """How a request ended, as its card says."""
+        asked = self.chat.requests[request][1]
+        return asked.given.verdict if asked.given else "closed" if asked.ended else "open"
 
     @property
     def ran(self) -> list[str]:

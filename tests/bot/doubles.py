@@ -1,26 +1,28 @@
-"""A chat that remembers what it was shown, a model that plays a part, and a thread of a real database in between."""
+"""A model that plays a part, tools that remember, and a thread of a real database with the chat in between."""
 
 from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import AsyncGenerator, Callable, Iterable, Sequence
+from collections.abc import AsyncGenerator, Callable, Iterable
 from dataclasses import dataclass, field
 from itertools import count
 from pathlib import Path
 from typing import Any, TypeVar
 
-from bot.agent import Agent, Patience
+from bot.agent import Agent
+from bot.budget import Patience
 from bot.compactor import Compactor
 from bot.model import Model, ModelError, ModelEvent, Request, TextGrew
-from bot.surface import Answer, Body, Notice, PostKey, Standing, SurfaceError
+from bot.surface import Standing
 from bot.turns import Turns
 from memory.db import Database
 from memory.inbox import Deleted, Edited, Gesture, Gestured, Inbound, Inbox, Said
 from memory.log import Logs, ThreadLog
-from memory.records import ModelSaid, UserSaid
+from memory.records import ModelSaid
 from memory.spend import Spend
 from memory.types import Message, MessageId, Person, Text, ThreadKey, ToolCall, Usage, Value
+from tests.doubles import RecordingSurface
 from tools.base import Arguments, Effect, Output, Tool, ToolContext, ToolError, tool
 from tools.registry import Registry
 
@@ -30,112 +32,20 @@ WEI = Person(id="U2", name="Wei", locale="zh-CN", time_zone="Asia/Shanghai")
 EVA = Person(id="U3", name="Eva")
 
 
-@dataclass(frozen=True, slots=True)
-class Shown:
-    """One message in the chat, as it was posted or edited."""
-
-    key: PostKey
-    body: Body
-    message: MessageId
-    check: bool = False
+PEOPLE: dict[str, tuple[Person, Standing]] = {one.id: (one, "member") for one in (ANA, WEI, EVA)}
 
 
 @dataclass(slots=True)
-class Recorder:
-    """A ``Surface`` without a chat behind it."""
+class Breaks:
+    """Whatever is done at a point fails so many times, in a way that nobody expected."""
 
-    people: dict[str, tuple[Person, Standing]] = field(
-        default_factory=lambda: {p.id: (p, "member") for p in (ANA, WEI, EVA)}
-    )
-    posts: list[Shown] = field(default_factory=list[Shown])
-    edits: list[Shown] = field(default_factory=list[Shown])
-    seen: list[MessageId] = field(default_factory=list[MessageId])
-    offers: list[tuple[MessageId, tuple[Gesture, ...]]] = field(
-        default_factory=list[tuple[MessageId, tuple[Gesture, ...]]]
-    )
-    whispers: list[tuple[str, str]] = field(default_factory=list[tuple[str, str]])
-    standing: list[tuple[Gesture, str]] = field(default_factory=list[tuple[Gesture, str]])
-    """Reactions that stand on every message."""
-    groups: dict[str, frozenset[str]] = field(default_factory=dict[str, frozenset[str]])
-    before: Output = field(default_factory=lambda: Output("Eva: the old words", "1 message"))
-    refuses: set[str] = field(default_factory=set[str])
-    breaks: int = 0
-    """How many of the next posts fail in a way that nobody expected."""
-    loses: set[str] = field(default_factory=set[str])
-    """Kinds whose next post stands in the chat although the call fails."""
-    _marked: asyncio.Event = field(default_factory=asyncio.Event)
-    _numbers: Iterable[int] = field(default_factory=lambda: count(100))
+    point: str
+    times: int = 1
 
-    async def hear(self, said: Said) -> UserSaid:
-        person, _ = self.people[said.author]
-        header = f"[{person.name} ({person.id})]"
-        return UserSaid(author=person, source=said.message, header=header, text=said.words, catch_up=said.catch_up)
-
-    async def reread(self, edited: Edited) -> tuple[Person, str]:
-        return self.people[edited.author][0], edited.words
-
-    async def person(self, person: str) -> tuple[Person, Standing]:
-        return self.people.get(person, (Person(id=person, name=person), "unknown"))
-
-    async def reactions(self, message: MessageId) -> list[tuple[Gesture, str]]:
-        return self.standing
-
-    async def group(self, group: str) -> frozenset[str]:
-        return self.groups.get(group, frozenset())
-
-    def place(self, thread: ThreadKey) -> str:
-        return "C1"
-
-    async def earlier(self, thread: ThreadKey, before: MessageId, since: MessageId | None) -> Output:
-        return self.before
-
-    async def offer(self, message: MessageId, gestures: Sequence[Gesture]) -> None:
-        self.offers.append((message, tuple(gestures)))
-
-    async def post(self, thread: ThreadKey, key: PostKey, body: Body, *, check: bool) -> tuple[MessageId, ...]:
-        if self.breaks:
-            self.breaks -= 1
-            raise RuntimeError("nobody expected this")
-        if key.kind in self.refuses:
-            raise SurfaceError("channel_not_found")
-        there = next((shown for shown in self.posts if shown.key == key), None) if check else None
-        if there is None:
-            there = Shown(key, body, MessageId(f"T1:C1:{next(iter(self._numbers))}.0"), check)
-            self.posts.append(there)
-        if key.kind in self.loses:
-            self.loses.discard(key.kind)
+    async def __call__(self, point: str) -> None:
+        if point.startswith(self.point) and self.times:
+            self.times -= 1
             raise RuntimeError("the process died here")
-        return (there.message,)
-
-    async def edit(self, message: MessageId, key: PostKey, body: Body) -> None:
-        self.edits.append(Shown(key, body, message))
-
-    def edit_soon(self, message: MessageId, key: PostKey, body: Body) -> None:
-        self.edits.append(Shown(key, body, message))
-
-    async def mark_seen(self, message: MessageId) -> None:
-        self.seen.append(message)
-        self._marked.set()
-
-    async def until_seen(self, count: int) -> None:
-        async with asyncio.timeout(5):
-            while len(self.seen) < count:
-                self._marked.clear()
-                await self._marked.wait()
-
-    async def whisper(self, thread: ThreadKey, person: str, markdown: str) -> None:
-        self.whispers.append((person, markdown))
-
-    def of(self, kind: str) -> list[Shown]:
-        return [shown for shown in self.posts if shown.key.kind == kind]
-
-    @property
-    def words(self) -> list[str]:
-        """Answers and notices, as people read them."""
-        return [shown.body.markdown for shown in self.posts if isinstance(shown.body, Answer | Notice)]
-
-    def newest(self, message: MessageId) -> Body:
-        return [shown.body for shown in (*self.posts, *self.edits) if shown.message == message][-1]
 
 
 Kind = TypeVar("Kind", bound=Value)
@@ -143,7 +53,7 @@ Line = ModelSaid | ModelError | Callable[[Request], ModelSaid]
 
 
 @dataclass(slots=True)
-class Playback:
+class Playback(Model):
     """A ``Model`` that says its lines one after the other, the last one again and again if ``repeat``."""
 
     lines: deque[Line]
@@ -152,6 +62,17 @@ class Playback:
     """While it is there and not set, no answer ends."""
     repeat: bool = False
     began: asyncio.Event = field(default_factory=asyncio.Event)
+    exact: int | None = None
+    """What the provider says when it is asked to count."""
+    counted: list[Request] = field(default_factory=list[Request])
+    summarizing: frozenset[str] = frozenset()
+
+    async def count(self, request: Request) -> int | None:
+        self.counted.append(request)
+        return self.exact
+
+    async def summarizes(self, model: str) -> bool:
+        return model in self.summarizing
 
     async def stream(self, request: Request) -> AsyncGenerator[ModelEvent, None]:
         self.asked.append(request)
@@ -245,7 +166,7 @@ class World:
     """One thread of a bot whose chat and model are doubles; everything in between is real."""
 
     database: Database
-    surface: Recorder
+    surface: RecordingSurface
     bench: Bench
     model: Model
     now: float = 1_800_000_000.0

@@ -8,9 +8,8 @@ from typing import Any
 
 import pytest
 
-from bot.agent import Patience
 from bot.approvals import Rules
-from bot.budget import Limits
+from bot.budget import Limits, Patience
 from bot.model import Busy, Misconfigured, Rejected, StaleThinking
 from memory.records import ApprovalAsked, Framed, ModelSaid, Noted, Stopped, ToolEnded, ToolStarted, Unbound, digest
 from memory.types import Message, Opaque, Text, Thinking, ToolCall, Value

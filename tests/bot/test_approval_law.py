@@ -7,7 +7,6 @@ import os
 import tempfile
 from collections.abc import Awaitable, Iterator
 from contextlib import suppress
-from itertools import count
 from pathlib import Path
 from typing import Any, Literal, TypeVar
 
@@ -29,7 +28,7 @@ from memory.db import Database
 from memory.records import ModelSaid, Stopped, Stored, ToolEnded, ToolStarted, digest
 from memory.types import MessageId, Person, ThreadKey, ToolCall
 from tests.bot.approval_oracle import Clerk
-from tests.bot.approval_world import ANA, BOT, EVA, GUS, WEI, World, calls
+from tests.bot.approval_world import ANA, BOT, EVA, GUS, WEI, World, calls, new_thread
 from tools.policy import Policy
 
 LONG = os.environ.get("HYPOTHESIS_PROFILE") == "long"
@@ -51,7 +50,6 @@ wanted = st.tuples(
 )
 gestures = st.sampled_from(["approve", "approve", "grant", "refuse"])
 Result = TypeVar("Result")
-_THREADS = count(1)
 
 
 class Died(BaseException):
@@ -77,8 +75,7 @@ class Story(RuleBasedStateMachine):
     @initialize(one=st.sampled_from(RULES), policy=st.sampled_from(POLICIES), undo=st.sampled_from([0.0, 0.0, 30.0]))
     def begin(self, one: ApprovalRule, policy: Policy, undo: float) -> None:
         rules = Rules({"write": one, "*": ApprovalRule()}, seconds=3_600.0, undo=undo)
-        thread = ThreadKey(f"T1:C1:{next(_THREADS)}.0")
-        self.world = World(self.database, thread, rules=rules, policy=policy, grant_seconds=1_800.0)
+        self.world = World(self.database, new_thread(), rules=rules, policy=policy, grant_seconds=1_800.0)
         self.world.chat.groups = GROUPS
         self.clerk = Clerk(rules, policy, frozenset(EVERYBODY), GROUPS)
         self.world.workshop.watch = self.watch

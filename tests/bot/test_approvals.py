@@ -8,7 +8,19 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from bot.approvals import Allowed, Decision, Refused, Rules, approvers, authorize, decision, is_stop, named
+from bot.approvals import (
+    Allowed,
+    Decision,
+    Refused,
+    Rules,
+    approvers,
+    authorize,
+    compaction_focus,
+    decision,
+    is_stop,
+    named,
+    too_few,
+)
 from bot.catalog import WORDS
 from bot.config import ApprovalRule
 from bot.surface import Standing
@@ -47,6 +59,15 @@ def test_nobody_named_means_the_requester_and_never_everyone(people: list[str], 
     assert approvers(rule, "U1") == wanted
 
 
+@given(Some, st.integers(1, 3))
+@example(["S1"], 2)
+@example(["U1", "U1"], 2)
+def test_people_are_too_few_if_they_can_never_be_enough_and_a_group_may_hold_enough(
+    people: list[str], needed: int
+) -> None:
+    assert too_few(people, needed) == ("S1" not in people and len(set(people)) < needed)
+
+
 def test_a_tool_s_own_rule_comes_before_the_rule_for_all() -> None:
     own, every = ApprovalRule(approvers=("U7",)), ApprovalRule(approvers=("U8",))
     rules = Rules({"write": own, "*": every})
@@ -59,24 +80,34 @@ def test_approvers_in_a_sentence_are_notified() -> None:
 
 @pytest.mark.parametrize(
     "words",
-    ["yes", "Yes!", " OK ", "okay.", "approve", "go ahead", "do it", "好的", "可以。", "同意！", "批准", "确认"],
+    [
+        *("yes", "Yes!", "y", " OK ", "okay.", "approve", "approved", "go ahead", "do it"),
+        *("好", "好的", "可以。", "同意！", "批准", "是", "确认"),
+    ],
 )
 def test_a_plain_yes(words: str) -> None:
-    assert decision(words) == Decision("approved")
+    assert decision(words) == Decision("approved", reason="")
 
 
 @pytest.mark.parametrize(
     ("words", "reason"),
     [
         ("no", ""),
+        ("n", ""),
         ("No.", ""),
         ("nope", ""),
         ("no, because it is Friday", "it is Friday"),
         ("no: Wrong Channel", "Wrong Channel"),
         ("refuse wrong channel", "wrong channel"),
         ("don't", ""),
+        ("reject", ""),
+        ("deny: since it is Friday", "it is Friday"),
         ("不行，因为今天是周五", "今天是周五"),
         ("拒绝", ""),
+        ("不", ""),
+        ("不要；太早", "太早"),
+        ("不用。", ""),
+        ("否", ""),
     ],
 )
 def test_a_plain_no_and_its_reason(words: str, reason: str) -> None:
@@ -92,6 +123,8 @@ def test_a_plain_no_and_its_reason(words: str, reason: str) -> None:
         "is it ok?",
         "note that it is late",
         "nothing yet",
+        "yesx",
+        "nox",
         "now",
         "know",
         "不知道",
@@ -114,8 +147,28 @@ def test_words_around_a_yes_are_never_a_yes(before: str, after: str) -> None:
         assert decision(words) != Decision("approved")
 
 
-@pytest.mark.parametrize("words", ["stop", "Stop!", "CANCEL", "abort.", "停", "停止。", "取消"])
+@pytest.mark.parametrize("words", ["stop", "Stop!", "CANCEL", "abort.", "停", "停止。", "取消", "停下"])
 def test_a_stop_is_nothing_but_the_word(words: str) -> None:
     assert is_stop(words)
+    assert not is_stop(f"{words}x")
     assert not is_stop(f"{words} the deploy of checkout")
     assert decision(words) is None
+
+
+@pytest.mark.parametrize(
+    ("words", "focus"),
+    [
+        (" compact ", ""),
+        ("/Compact", ""),
+        ("压缩", ""),
+        ("compact keep the numbers", "keep the numbers"),
+        ("COMPACT \n the names\nand days ", "the names\nand days"),
+        ("压缩 数字", "数字"),
+        ("compact, please", None),
+        ("compaction", None),
+        ("please compact", None),
+        ("", None),
+    ],
+)
+def test_a_wish_to_shorten_is_nothing_but_the_word_and_what_to_keep(words: str, focus: str | None) -> None:
+    assert compaction_focus(words) == focus

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from itertools import count, product
+from itertools import product
 
 import pytest
 
@@ -11,8 +10,8 @@ from bot.approvals import Rules
 from bot.config import ApprovalRule
 from memory.db import Database
 from memory.records import ApprovalGiven
-from memory.types import Person, ThreadKey
-from tests.bot.approval_world import ANA, BOT, EVA, GUS, OFF, OUT, WEI, World, calls, write
+from memory.types import Person
+from tests.bot.approval_world import ANA, BOT, EVA, GUS, OFF, OUT, WEI, World, calls, new_thread, write
 
 MAX = Person(id="UMAX", name="Max")
 LISTED = (ANA.id, WEI.id, EVA.id)
@@ -43,18 +42,10 @@ MAY = {
     "2 of 3": set(LISTED),
 }
 DOORS = ("reaction", "button", "words")
-_THREADS = count(1)
 
 
-@pytest.fixture(scope="module")
-def database(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Database]:
-    made = Database(f"sqlite:///{tmp_path_factory.mktemp('log') / 'bobbin.db'}")
-    yield made
-    made.close()
-
-
-def world_of(database: Database, rule: ApprovalRule) -> World:
-    world = World(database, ThreadKey(f"T1:C1:{next(_THREADS)}.0"), rules=Rules({"write": rule}))
+def world_of(shared_database: Database, rule: ApprovalRule) -> World:
+    world = World(shared_database, new_thread(), rules=Rules({"write": rule}))
     world.chat.people[MAX.id] = (MAX, "member")
     world.chat.groups["SOPS"] = frozenset({EVA.id, GUS.id, "UWHO"})
     return world
@@ -70,8 +61,10 @@ async def decide(world: World, door: str, person: Person, *, approve: bool) -> N
 
 
 @pytest.mark.parametrize(("rule", "door", "actor"), list(product(RULES, DOORS, ACTORS)))
-async def test_a_yes_counts_or_its_giver_is_told_why_not(database: Database, rule: str, door: str, actor: str) -> None:
-    world, person = world_of(database, RULES[rule]), ACTORS[actor]
+async def test_a_yes_counts_or_its_giver_is_told_why_not(
+    shared_database: Database, rule: str, door: str, actor: str
+) -> None:
+    world, person = world_of(shared_database, RULES[rule]), ACTORS[actor]
     await world.ask(calls(write("a")))
     await decide(world, door, person, approve=True)
     await world.advance()
@@ -87,8 +80,8 @@ async def test_a_yes_counts_or_its_giver_is_told_why_not(database: Database, rul
 
 
 @pytest.mark.parametrize("actor", ["guest in the group", "other member", "unknown"])
-async def test_a_no_needs_the_same_right(database: Database, actor: str) -> None:
-    world = world_of(database, RULES["group"])
+async def test_a_no_needs_the_same_right(shared_database: Database, actor: str) -> None:
+    world = world_of(shared_database, RULES["group"])
     await world.ask(calls(write("a")))
     await decide(world, "reaction", ACTORS[actor], approve=False)
     await world.advance()
@@ -112,16 +105,16 @@ async def test_a_no_needs_the_same_right(database: Database, actor: str) -> None
         ("unknown", "empty", "Slack could not tell me who you are"),
     ],
 )
-async def test_the_reason_names_who_may(database: Database, actor: str, rule: str, says: str) -> None:
-    world = world_of(database, RULES[rule])
+async def test_the_reason_names_who_may(shared_database: Database, actor: str, rule: str, says: str) -> None:
+    world = world_of(shared_database, RULES[rule])
     await world.ask(calls(write("a")))
     await decide(world, "reaction", ACTORS[actor], approve=True)
     await world.advance()
     assert says in world.chat.whispers[0][1]
 
 
-async def test_a_group_that_cannot_be_read_lets_nobody_in(database: Database) -> None:
-    world = world_of(database, RULES["group"])
+async def test_a_group_that_cannot_be_read_lets_nobody_in(shared_database: Database) -> None:
+    world = world_of(shared_database, RULES["group"])
     world.chat.groups.clear()
     await world.ask(calls(write("a")))
     await decide(world, "reaction", EVA, approve=True)
@@ -139,9 +132,9 @@ async def test_a_group_that_cannot_be_read_lets_nobody_in(database: Database) ->
     ],
 )
 async def test_a_rule_that_nobody_can_fulfil_is_said_and_not_waited_for(
-    database: Database, rule: ApprovalRule, asker: Person
+    shared_database: Database, rule: ApprovalRule, asker: Person
 ) -> None:
-    world = world_of(database, rule)
+    world = world_of(shared_database, rule)
     assert await world.ask(calls(write("a")), author=asker) is None
     assert world.ran == []
     assert world.chat.requests == []
@@ -149,8 +142,8 @@ async def test_a_rule_that_nobody_can_fulfil_is_said_and_not_waited_for(
     assert "nobody_may_approve" in str(last)
 
 
-async def test_the_rule_of_a_tool_goes_before_the_one_for_all_others(database: Database) -> None:
-    world = world_of(database, ApprovalRule())
+async def test_the_rule_of_a_tool_goes_before_the_one_for_all_others(shared_database: Database) -> None:
+    world = world_of(shared_database, ApprovalRule())
     world.rules = Rules({"*": ApprovalRule(approvers=(WEI.id,)), "write": ApprovalRule(approvers=(EVA.id,))})
     world.restart()
     await world.ask(calls(write("a"), ("put", {"word": "b"})))

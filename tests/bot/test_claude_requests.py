@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
-from bot.claude import BINDING, UPDATES, Wire
-from bot.model import Request
+from bot.claude import BINDING, UPDATES
+from bot.model import Cached, Request
 from memory.context import assemble
 from memory.records import ModelSaid, Noted, Record, Stored, ToolEnded, UserSaid
 from memory.types import Message, MessageId, Person, ToolCall, ToolResult
@@ -80,8 +81,9 @@ async def test_marks_stand_at_the_end_of_system_and_behind_what_people_said(serv
 @pytest.mark.parametrize(("prefix", "moving"), [("5m", "5m"), ("1h", "1h"), ("1h", "5m")])
 async def test_times_of_the_marks_are_settings(server: FakeClaude, prefix: Any, moving: Any) -> None:
     messages = (human("one"), Message(role="assistant", parts=(ToolCall(id="c1", name="weather", arguments={}),)))
-    async with adapter(server, wire=Wire(prefix, moving)) as claude:
-        await said(claude, request(*messages, results(("c1", "sunny")), anchors=(0,)))
+    asked = replace(request(*messages, results(("c1", "sunny")), anchors=(0,)), cached=Cached(prefix, moving))
+    async with adapter(server) as claude:
+        await said(claude, asked)
     assert [ttl for _, ttl in marks(server.seen[0].body)] == [prefix, prefix, moving]
     assert server.problems == []
 
@@ -102,7 +104,7 @@ async def test_thinking_is_shown_as_updates_unless_the_server_has_none(server: F
         await said(claude, request(human("one")))
     assert server.seen[0].body["thinking"] == {"type": "adaptive", "display": "updates"}
     assert server.seen[0].headers["anthropic-beta"] == UPDATES
-    async with adapter(server, wire=Wire(thinking=False)) as claude:
+    async with adapter(server, thinking=False) as claude:
         await said(claude, request(human("one"), stale_thinking=True))
     assert "thinking" not in server.seen[1].body
     assert "anthropic-beta" not in server.seen[1].headers

@@ -9,43 +9,31 @@ from contextlib import suppress
 import pytest
 from sqlalchemy.engine import Connection
 
-from bot.model import Busy, ModelError, Rejected, Request, StaleThinking, TooLong
+from bot import surface
+from bot.model import ModelError, Request, TooLong
 from memory.compaction import Marks
 from memory.db import Database
 from memory.records import Cleared, Compacted, CompactionSkipped, ModelSaid, Stopped, UserSaid
-from memory.types import Message, Text, Thinking, ToolResult, Usage
+from memory.types import Message, Thinking, ToolResult, Usage
 from tests.bot.conftest import Build
-from tests.bot.doubles import THREAD, Line, Playback, World, calls, says
-from tests.bot.shortened import GOOD, LONG, OFF, last_text, long_answer, marked, player, wants_summary, wire
-
-WORDS = "ship 2.4 to the EU first; 先不要通知客户"
-
-
-def model(world: World) -> Playback:
-    assert isinstance(world.model, Playback)
-    return world.model
-
-
-async def say(world: World, words: str) -> None:
-    await world.say(words)
-    await world.advance()
-
-
-def notices(world: World) -> list[str]:
-    return [words for words in world.surface.words if words.startswith("🗜")]
-
-
-async def compacted(build: Build, line: Line, *more: Line) -> World:
-    """A long thread in which ``compact`` was said, and one question after it."""
-    world = marked(build(player(long_answer(), line, *more), repeat=True))
-    await say(world, WORDS)
-    before = (await world.log()).records[:]
-    await say(world, "compact")
-    kept = await world.turns.logs.matching(THREAD, ['"kind"'])
-    assert kept[: len(before)] == before, "the originals are untouched"
-    await say(world, "and now?")
-    return world
-
+from tests.bot.doubles import THREAD, calls, says
+from tests.bot.shortened import (
+    GOOD,
+    LONG,
+    LOW,
+    OFF,
+    WORDS,
+    compacted,
+    last_text,
+    long_answer,
+    marked,
+    notices,
+    playback_of,
+    player,
+    say,
+    wants_summary,
+    wire,
+)
 
 # -- by words and reactions ------------------------------------------------------------------------
 
@@ -55,7 +43,7 @@ async def test_compact_puts_one_text_in_the_place_of_everything(build: Build) ->
     (record,) = await world.records(Compacted)
     assert (record.how, record.before) == ("model", 50_010)
     assert record.after < 2_000
-    body = wire(model(world).asked[-1])
+    body = wire(playback_of(world).asked[-1])
     text = body["messages"][0]["content"][0]["text"]
     assert all(part in text for part in (GOOD, WORDS, "# What you answered last\n\ndone"))
     assert "and now?" in body["messages"][0]["content"][1]["text"]
@@ -66,7 +54,7 @@ async def test_compact_puts_one_text_in_the_place_of_everything(build: Build) ->
 
 async def test_the_summary_is_asked_for_behind_the_same_request(build: Build) -> None:
     world = await compacted(build, says(GOOD))
-    first, asked = model(world).asked[:2]
+    first, asked = playback_of(world).asked[:2]
     old, new = wire(first), wire(asked)
     assert (old["tools"], old["system"][0]["text"]) == (new["tools"], new["system"][0]["text"])
     assert asked.context.messages[: len(first.context.messages)] == first.context.messages
@@ -76,7 +64,7 @@ async def test_the_focus_reaches_the_model(build: Build) -> None:
     world = marked(build(player(long_answer(), says(GOOD)), repeat=True))
     await say(world, WORDS)
     await say(world, "compact the rollout dates")
-    assert "the rollout dates" in last_text(model(world).asked[-1])
+    assert "the rollout dates" in last_text(playback_of(world).asked[-1])
 
 
 async def test_an_unchanged_thread_is_not_compacted_again(build: Build) -> None:
@@ -85,9 +73,26 @@ async def test_an_unchanged_thread_is_not_compacted_again(build: Build) -> None:
     for _ in range(3):
         await say(world, "compact")
     assert len(await world.records(Compacted)) == 1
-    assert len(model(world).asked) == 2
+    assert len(playback_of(world).asked) == 2
     assert len(world.surface.whispers) == 2
     assert len(notices(world)) == 1
+
+
+async def test_a_change_from_before_a_compaction_is_known_as_made_after_a_restart(build: Build) -> None:
+    change = calls(("write", {"word": "0"}))
+    world = marked(build(change, long_answer(), long_answer(), says(GOOD), calls(("write", {"word": "0"}))))
+    await say(world, WORDS)
+    await world.react(world.surface.of("approval")[0].message, "approve")
+    await world.advance()
+    await say(world, "and what else?")
+    await say(world, "compact")
+    world.restart()
+    marked(world)
+    await say(world, "once more")
+    asked = world.surface.of("approval")[-1].body
+    assert isinstance(asked, surface.Request)
+    assert asked.asked.again
+    assert world.bench.ran == ["write 0"]
 
 
 async def test_the_reaction_does_the_same(build: Build) -> None:
@@ -113,128 +118,50 @@ async def test_a_short_thread_stays_as_it_is_and_people_are_told(build: Build) -
 async def test_a_message_during_a_compaction_waits(build: Build) -> None:
     world = marked(build(player(long_answer(), says(GOOD)), repeat=True))
     await say(world, WORDS)
-    model(world).hold = hold = asyncio.Event()
-    model(world).began.clear()
+    playback_of(world).hold = hold = asyncio.Event()
+    playback_of(world).began.clear()
     await world.say("compact")
     running = asyncio.create_task(world.advance())
-    await asyncio.wait_for(model(world).began.wait(), 5)
+    await asyncio.wait_for(playback_of(world).began.wait(), 5)
     await world.say("the next question")
     await world.surface.until_seen(1)
     hold.set()
     await running
     kinds = [type(s.record) for s in (await world.log()).records if isinstance(s.record, Compacted | UserSaid)]
     assert kinds[-2:] == [Compacted, UserSaid]
-    assert "the next question" in str(wire(model(world).asked[-1]))
+    assert "the next question" in str(wire(playback_of(world).asked[-1]))
 
 
 async def test_a_stop_ends_a_compaction_for_good(build: Build) -> None:
     world = marked(build(player(long_answer(), says(GOOD)), repeat=True))
     await say(world, WORDS)
-    model(world).hold = asyncio.Event()
-    model(world).began.clear()
+    playback_of(world).hold = asyncio.Event()
+    playback_of(world).began.clear()
     await world.say("compact")
     running = asyncio.create_task(world.advance())
-    await asyncio.wait_for(model(world).began.wait(), 5)
+    await asyncio.wait_for(playback_of(world).began.wait(), 5)
     await world.say("stop")
     await running
     assert await world.records(Compacted) == []
     assert [record.reason for record in await world.records(Stopped)] == ["cancelled"]
-    assert len(model(world).asked) == 2
-
-
-# -- faults of the summarizer ----------------------------------------------------------------------
-
-ENDLESS = says("word " * 500, stop="length")
-FAULTS: dict[str, tuple[tuple[Line, ...], str, int]] = {
-    "server errors": ((Busy("500"),), "fallback", 3),
-    "rejected": ((Rejected("400"),), "fallback", 1),
-    "stale thinking": ((StaleThinking("400"),), "fallback", 1),
-    "empty": ((says(""),), "fallback", 2),
-    "refusal": ((says("I will not", stop="refusal"),), "fallback", 2),
-    "endless": ((ENDLESS,), "fallback", 4),
-    "wrong headings": ((says("# Summary\nall is well, see OPS-77"),), "fallback", 2),
-    "too long": ((says(GOOD + "\n" + "word " * 9_000),), "fallback", 2),
-    "bad, then good": ((says("no headings"), says(GOOD)), "model", 2),
-    "empty, then an error": ((says(""), Busy("529"), Busy("529")), "fallback", 4),
-}
-
-
-@pytest.mark.parametrize("fault", FAULTS)
-async def test_whatever_the_summarizer_does_the_thread_goes_on_with_a_text_that_is_legal_and_small(
-    build: Build, fault: str
-) -> None:
-    lines, how, attempts = FAULTS[fault]
-    world = await compacted(build, *lines)
-    (record,) = await world.records(Compacted)
-    assert record.how == how
-    asked = [request for request in model(world).asked if wants_summary(request)]
-    assert len(asked) == attempts
-    body = wire(model(world).asked[-1])
-    assert WORDS in str(body["messages"])
-    assert record.after < 8_000
-    assert len(notices(world)) == 1
-    assert world.surface.words[-1] == "done"
-
-
-async def test_what_a_bad_summary_said_is_not_thrown_away(build: Build) -> None:
-    world = await compacted(build, says("all is well, the ticket is OPS-77"))
-    assert "OPS-77" in (await world.records(Compacted))[0].text
-
-
-async def test_facts_that_a_summary_drops_are_listed_beside_it(build: Build) -> None:
-    answer = says("I filed OPS-4711 and uploaded plan.csv (12.5 MB)", usage=LONG)
-    world = marked(build(player(answer, says(GOOD)), repeat=True))
-    await say(world, WORDS)
-    await world.say("go on")
-    await world.advance()
-    await say(world, "compact")
-    (record,) = await world.records(Compacted)
-    assert all(fact in record.text for fact in ("OPS-4711", "plan.csv", "12.5 MB"))
-    found = await world.turns.logs.search(THREAD, "ops-4711")
-    assert any("I filed OPS-4711" in one.text for one in found)
-
-
-async def test_a_history_that_no_window_holds_is_summarized_in_parts(build: Build) -> None:
-    told = list[str]()
-
-    def summarize(request: Request) -> ModelSaid:
-        first = request.context.messages[0].parts[0]
-        assert isinstance(first, Text)
-        if len(first.text) > 90_000 or len(request.context.messages) > 1:
-            raise TooLong("prompt is too long")
-        told.append(first.text)
-        return says(f"{GOOD}\npart {len(told)}")
-
-    answers = iter("abc")
-    talk = player(lambda _: long_answer(f"{next(answers)} " * 25_000), summarize)
-    world = marked(build(talk, repeat=True))
-    for _ in range(3):
-        await say(world, WORDS)
-    await say(world, "compact")
-    (record,) = await world.records(Compacted)
-    assert record.how == "parts"
-    assert len(told) == 3
-    assert all(f"part {n}" in text for n, text in enumerate(told[1:], start=1))
-    assert "part 3" in record.text
+    assert len(playback_of(world).asked) == 2
 
 
 # -- at marks --------------------------------------------------------------------------------------
-
-LOW = Marks(clear_at=0, summarize_at=3_000, summarize_hard=4_000)
 
 
 async def test_the_soft_mark_shortens_between_two_turns(build: Build) -> None:
     world = marked(build(player(long_answer(), says(GOOD)), repeat=True), LOW)
     await say(world, WORDS)
     assert len(await world.records(Compacted)) == 1
-    assert [shown.key.kind for shown in world.surface.posts] == ["card", "answer", "notice"]
+    assert [shown.key.kind for shown in world.surface.messages.values()] == ["card", "answer", "notice"]
 
 
 async def test_the_hard_mark_shortens_in_the_middle_of_a_turn_and_the_task_goes_on(build: Build) -> None:
     work = iter([calls(("look", {"word": "a"})).model_copy(update={"usage": LONG}), says("done")])
     world = marked(build(player(lambda _: next(work), says(GOOD)), repeat=True), LOW)
     await say(world, WORDS)
-    request = model(world).asked[-1]
+    request = playback_of(world).asked[-1]
     assert "in the middle of this task" in str(wire(request))
     assert world.surface.words[-1] == "done"
     assert len(await world.records(Compacted)) == 1
@@ -245,7 +172,7 @@ async def test_a_conversation_that_cannot_be_shortened_is_left_alone_after_two_a
     world = marked(build(player(says("ok", usage=usage), says(GOOD)), repeat=True), Marks(summarize_at=100, clear_at=0))
     for number in range(8):
         await say(world, f"{WORDS} {number}")
-    asked = [request for request in model(world).asked if wants_summary(request)]
+    asked = [request for request in playback_of(world).asked if wants_summary(request)]
     assert len(asked) <= 2
     assert len(notices(world)) == 1
 
@@ -254,16 +181,16 @@ async def test_old_results_are_set_aside_in_the_middle_of_a_loop_and_the_thinkin
     thought = Thinking(text="", opaque={"type": "thinking", "thinking": "", "signature": "s"})
 
     def look(_: Request) -> ModelSaid:
-        made = calls(("look", {"word": "long"}), ("look", {"word": str(len(model(world).asked))}))
+        made = calls(("look", {"word": "long"}), ("look", {"word": str(len(playback_of(world).asked))}))
         parts = (thought, *made.message.parts)
-        usage = Usage(fresh=5_000 * len(model(world).asked), output=10)
+        usage = Usage(fresh=5_000 * len(playback_of(world).asked), output=10)
         return made.model_copy(update={"message": Message(role="assistant", parts=parts), "usage": usage})
 
     marks = Marks(clear_at=15_000, clear_to=4_000, clear_gain=4_000, summarize_at=0)
     world = marked(build(look, look, look, look, says("done")), marks)
     await say(world, WORDS)
     gone = {call: line for cleared in await world.records(Cleared) for call, line in cleared.placeholders.items()}
-    last = model(world).asked[-1]
+    last = playback_of(world).asked[-1]
     body = wire(last)
     assert last.context.stale_thinking
     assert body["thinking"]["block_binding"] == {"prefix_mismatch_behavior": "drop_block"}
@@ -272,7 +199,7 @@ async def test_old_results_are_set_aside_in_the_middle_of_a_loop_and_the_thinkin
     aside = [part for part in results if part.call_id in gone]
     assert aside
     assert all(part.text == gone[part.call_id] for part in aside)
-    handles = [part.text.partition('handle="')[2].partition('"')[0] for part in aside]
+    handles = [part.text.removeprefix("[set aside: ").partition(":")[0] for part in aside]
     wholes = [await world.turns.logs.whole_result(THREAD, handle) for handle in handles]
     assert all(whole is not None and whole.startswith("look says") for whole in wholes)
     assert results[-1].text == "look says 4"
@@ -300,7 +227,7 @@ async def test_a_conversation_that_does_not_fit_is_shortened_once_and_asked_agai
 async def test_what_never_fits_ends_with_one_clear_message(build: Build) -> None:
     world = marked(build(player(TooLong("prompt is too long"), TooLong("prompt is too long")), repeat=True))
     await say(world, "x" * 4_000)
-    assert len(model(world).asked) <= 4
+    assert len(playback_of(world).asked) <= 4
     assert len(await world.records(Stopped)) == 1
     assert "too long" in world.surface.words[-1]
 
@@ -341,4 +268,4 @@ async def test_a_restart_after_any_commit_of_a_compaction_goes_on(
     assert len(await world.records(Compacted)) == 1
     assert len(notices(world)) == 1
     assert world.surface.words[-1] == "done"
-    assert GOOD in str(wire(model(world).asked[-1])["messages"][0]["content"][0]["text"])
+    assert GOOD in str(wire(playback_of(world).asked[-1])["messages"][0]["content"][0]["text"])

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from bot.config import ConfigurationError, Settings, load_settings
+from bot.app import channels
+from bot.config import ChannelSettings, ConfigurationError, Settings, load_settings, unknown_names
 
 GOOD = {
     "SLACK_BOT_TOKEN": "xoxb-1-abcdefgh",
@@ -106,6 +107,8 @@ def test_other_providers_and_the_scripted_model_need_no_key(monkeypatch: pytest.
         ("BOBBIN_MODEL_ATTEMPTS", "0"),
         ("BOBBIN_THINKING", "perhaps"),
         ("BOBBIN_APPROVAL_RULES", '{"*": {"needed": 2}}'),
+        ("BOBBIN_CHANNELS", '{"C0123": {"dollars": 2}}'),
+        ("BOBBIN_CHANNELS", '{"C0123": {"summary_tokens": 20}}'),
         ("BOBBIN_APPROVAL_RULES", '{"*": {"aprovers": ["U1"]}}'),
     ],
 )
@@ -152,6 +155,25 @@ def test_lists_in_the_environment(value: str, monkeypatch: pytest.MonkeyPatch) -
 
 
 @pytest.mark.usefixtures("good")
+def test_a_channel_has_its_own_settings_and_else_those_of_all(tmp_path: Path) -> None:
+    lines = ["summarize_at = 90000", "clear_at = 7", "[channels.C0123]", "summarize_at = 0", 'moving_ttl = "1h"']
+    (tmp_path / "bobbin.toml").write_text("\n".join(lines))
+    settings = load_settings()
+    other, usual = settings.in_channel("C0123"), settings.in_channel("C0999")
+    assert (other.summarize_at, other.clear_at, other.moving_ttl, other.steps) == (0, 7, "1h", 40)
+    assert usual == settings
+    found = channels(settings)
+    assert (found.of("C0123").marks.summarize_at, found.of("C0123").cached.moving) == (0, "1h")
+    assert (found.of("C0999").marks.summarize_at, found.of("C0999").cached.moving) == (90_000, "5m")
+
+
+def test_each_setting_of_a_channel_is_one_of_all() -> None:
+    usual = Settings()
+    assert set(ChannelSettings.model_fields) <= set(Settings.model_fields)
+    assert all(isinstance(getattr(usual, name), int | str | tuple) for name in ChannelSettings.model_fields)
+
+
+@pytest.mark.usefixtures("good")
 def test_an_empty_variable_is_no_setting(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("BOBBIN_STEPS", "")
     assert load_settings().steps == 40
@@ -164,3 +186,11 @@ def test_secrets_are_known_and_never_shown(monkeypatch: pytest.MonkeyPatch) -> N
     assert {*GOOD.values(), "postgresql+psycopg://u:hunter22@db/x"} <= set(settings.secrets)
     shown = f"{settings!r} {settings} {settings.model_dump_json()}"
     assert not any(secret in shown for secret in settings.secrets)
+
+
+def test_a_name_that_is_no_setting_is_told_with_the_one_that_was_meant() -> None:
+    names = ["BOBBIN_DOLLAR", "bobbin_steps", "BOBBIN_STEPS", "BOBBIN_XYZZY", "SLACK_TOKEN", "PATH"]
+    assert unknown_names(names) == [
+        "BOBBIN_DOLLAR is no setting and is ignored. Did you mean BOBBIN_DOLLARS?",
+        "BOBBIN_XYZZY is no setting and is ignored.",
+    ]

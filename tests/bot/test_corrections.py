@@ -159,7 +159,7 @@ async def test_a_message_deleted_before_it_was_read_starts_nothing(build: Build)
     await world.delete(message)
     await world.advance()
     assert await world.records(UserSaid) == []
-    assert world.surface.posts == []
+    assert world.surface.messages == {}
     assert await world.turns.inbox.waiting(THREAD) == []
 
 

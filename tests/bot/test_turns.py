@@ -13,10 +13,10 @@ from bot.surface import Answer, Request
 from bot.turns import GIVE_UP_AFTER, last_heard
 from memory import db
 from memory.log import Fenced
-from memory.records import ApprovalGiven, Briefed, Posted, Record, Stopped, ToolEnded, ToolStarted, UserSaid
+from memory.records import ApprovalGiven, Briefed, Posted, PostKind, Record, Stopped, ToolEnded, ToolStarted, UserSaid
 from memory.types import MessageId
 from tests.bot.conftest import Build
-from tests.bot.doubles import ANA, EVA, THREAD, Playback, World, calls, says
+from tests.bot.doubles import ANA, EVA, THREAD, Breaks, Playback, World, calls, says
 from tools.policy import Policy
 
 FREE = Policy(free=frozenset({"write", "put"}))
@@ -31,8 +31,8 @@ async def test_a_turn_is_a_card_then_an_answer_then_a_quiet_card(build: Build) -
     world = build(calls(("look", {"word": "a"})), says("done"))
     await world.say("go")
     assert await world.advance() is None
-    assert [shown.key.kind for shown in world.surface.posts] == ["card", "answer"]
-    card = world.surface.newest(world.surface.of("card")[0].message)
+    assert [shown.key.kind for shown in world.surface.messages.values()] == ["card", "answer"]
+    card = world.surface.of("card")[0].body
     assert getattr(card, "state", None) == "done"
     assert await world.turns.inbox.open_threads() == []
     finals = [posted.final for posted in await world.records(Posted) if posted.what == "card"]
@@ -126,7 +126,7 @@ async def test_a_restart_and_three_days_leave_a_request_as_it_was(build: Build) 
     await world.advance()
     assert world.bench.ran == ["write a"]
     assert len(world.surface.of("approval")) == 1
-    request = world.surface.newest(world.surface.of("approval")[0].message)
+    request = world.surface.of("approval")[0].body
     assert isinstance(request, Request)
     assert request.given is not None
 
@@ -175,7 +175,7 @@ async def test_an_answer_that_was_not_posted_is_posted_at_the_start(build: Build
 @pytest.mark.parametrize("kind", ["card", "answer", "approval"])
 async def test_what_was_posted_but_not_noted_is_found_and_not_posted_again(build: Build, kind: str) -> None:
     world = build(calls(("write", {"word": "a"})), says("done"))
-    world.surface.loses = {kind}
+    world.surface.around = lost = Breaks(f"after post {kind}")
     await world.say("go")
     for words in ("", "yes"):
         if words:
@@ -185,7 +185,7 @@ async def test_what_was_posted_but_not_noted_is_found_and_not_posted_again(build
         except RuntimeError:
             world.restart()
             await world.advance(1)
-    assert world.surface.loses == set()
+    assert lost.times == 0
     assert [len(world.surface.of(one)) for one in ("card", "approval", "answer")] == [1, 1, 1]
     assert world.bench.ran == ["write a"]
     assert world.surface.words[-1] == "done"
@@ -204,7 +204,9 @@ async def test_a_second_process_stops_before_it_acts(build: Build, capsys: pytes
         await mine.append(Stopped(reason="cancelled", by=ANA))
 
 
-async def test_a_log_that_cannot_be_read_is_left_alone(build: Build, capsys: pytest.CaptureFixture[str]) -> None:
+async def test_a_log_that_cannot_be_read_is_left_alone_and_people_are_told_once(
+    build: Build, capsys: pytest.CaptureFixture[str]
+) -> None:
     world = build(says("never"))
     await world.say("go")
 
@@ -214,9 +216,24 @@ async def test_a_log_that_cannot_be_read_is_left_alone(build: Build, capsys: pyt
 
     await world.database.write(spoil)
     assert await world.advance() is None
-    assert world.surface.posts == []
+    await world.say("and now?")
+    assert await world.advance() is None
+    (told,) = world.surface.words
+    assert "I can't go on in this thread" in told
+    assert "我无法在此话题中继续" in told
     assert "corrupt_log" in capsys.readouterr().out
     assert await world.turns.inbox.open_threads() == [THREAD], "the next start looks again"
+
+
+async def test_what_was_read_is_not_read_again_after_a_restart_while_a_change_waits(build: Build) -> None:
+    world = build(calls(("look", {"word": "a"}), ("write", {"word": "b"})), says("done"))
+    await world.say("go")
+    assert await world.advance() is not None
+    world.restart()
+    await world.react(world.surface.of("approval")[0].message, "approve")
+    await world.advance()
+    assert world.bench.ran == ["look a", "write b"]
+    assert world.surface.words[-1] == "done"
 
 
 # -- failures of our own ---------------------------------------------------------------------------
@@ -224,7 +241,7 @@ async def test_a_log_that_cannot_be_read_is_left_alone(build: Build, capsys: pyt
 
 async def test_a_failure_that_nobody_expected_is_tried_again_from_the_log(build: Build) -> None:
     world = build(says("done"))
-    world.surface.breaks = 1
+    world.surface.around = Breaks("before post")
     await world.say("go")
     with pytest.raises(RuntimeError):
         await world.advance()
@@ -235,7 +252,7 @@ async def test_a_failure_that_nobody_expected_is_tried_again_from_the_log(build:
 
 async def test_after_several_failures_people_are_told(build: Build) -> None:
     world = build(says("never"), says("fine again"))
-    world.surface.breaks = 2
+    world.surface.around = Breaks("before post", 2)
     await world.say("go")
     for failures in range(2):
         with pytest.raises(RuntimeError):
@@ -248,9 +265,9 @@ async def test_after_several_failures_people_are_told(build: Build) -> None:
 
 
 @pytest.mark.parametrize("kind", ["card", "answer", "approval", "notice"])
-async def test_a_chat_that_refuses_a_message_does_not_hold_the_thread_up(build: Build, kind: str) -> None:
+async def test_a_chat_that_refuses_a_message_does_not_hold_the_thread_up(build: Build, kind: PostKind) -> None:
     world = build(calls(("write", {"word": "a"})), says("done"))
-    world.surface.refuses = {kind}
+    world.surface.refused = {kind}
     await world.say("go")
     await world.advance()
     await world.say("yes")

@@ -156,6 +156,9 @@ async def test_a_corrupt_record_spoils_one_thread_only(place: Town) -> None:
     await place.start()
     thread.reply("and now?")
     await place.passes()
+    thread.reply("hello?")
+    await place.passes()
+    assert len(thread.of("notice")) == 1
     assert place.log.count("cannot be read") == place.log.count("corrupt_log") >= 1
     assert "Traceback" not in place.log
     assert len(thread.of("answer")) == 1

@@ -10,7 +10,7 @@ from typing import Any, Literal
 import anthropic
 
 from bot.claude import Claude
-from bot.model import ModelError, ModelEvent, Request, TextGrew
+from bot.model import Model, ModelError, ModelEvent, Request, TextGrew
 from memory.log import ThreadLog
 from memory.records import Cleared, Compacted, Framed, ModelSaid, Unbound
 from memory.types import Message, Opaque, Part, Text, Thinking, ToolCall, Usage
@@ -45,7 +45,7 @@ class Asked:
 
 
 @dataclass(slots=True)
-class Provider:
+class Provider(Model):
     """Checks every request, keeps it, and answers with thinking that is bound to all that stood before it.
 
     ``log`` is the thread's log at the moment.

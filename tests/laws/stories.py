@@ -10,6 +10,7 @@ from typing import Literal, get_args
 from hypothesis import strategies as st
 
 from bot.model import Busy, Misconfigured, ModelError, Rejected, StaleThinking
+from memory.compaction import stand_in
 from memory.inbox import Gesture
 from memory.log import ThreadLog
 from memory.records import Cleared, Compacted, ModelSaid, Record, Stored, ToolEnded, Unbound, UserSaid
@@ -191,17 +192,7 @@ def _compacted(log: ThreadLog, *, keep: bool) -> Sequence[Record]:
     ]
     end = log.records[-1].seq + 1
     keep_from = cuts[len(cuts) // 2] if keep and cuts else end
-    state = log.state
-    text = f"summary of what came before {keep_from}"
-    return [
-        Compacted(
-            text=text,
-            keep_from=keep_from,
-            calls_made=state.calls_made,
-            frame=state.frame,
-            tainted=state.tainted,
-        )
-    ]
+    return [stand_in(log.state, f"summary of what came before {keep_from}", keep_from)]
 
 
 async def tell(story: Story, folder: Path) -> World:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 from contextlib import AsyncExitStack
 
 from hypothesis import settings
@@ -130,8 +131,9 @@ class Approvals(RuleBasedStateMachine):
             await check_at_rest(self.world)
 
 
+SEQUENCES = 10_000 if os.environ.get("HYPOTHESIS_PROFILE") == "long" else settings().max_examples
 TestApprovals = Approvals.TestCase
-TestApprovals.settings = settings(stateful_step_count=20)
+TestApprovals.settings = settings(max_examples=SEQUENCES, stateful_step_count=20)
 
 
 async def test_a_yes_that_comes_too_late_runs_nothing():
@@ -147,4 +149,4 @@ async def test_a_yes_that_comes_too_late_runs_nothing():
             assert world.ledger.done == []
             verdicts = [s.record.verdict for s in world.log.records if isinstance(s.record, ApprovalGiven)]
             assert verdicts[-1] == "expired"
-            assert len(world.surface.of_kind("answer")) == 1
+            assert len(world.surface.of("answer")) == 1

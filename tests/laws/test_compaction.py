@@ -13,8 +13,9 @@ from bot.model import Rejected, Request
 from memory.compaction import Marks, worth
 from memory.records import ApprovalGiven, Cleared, Compacted, CompactionSkipped, ModelSaid, Stored, ToolEnded, UserSaid
 from memory.types import Text, Usage
-from tests.bot.doubles import THREAD, Bench, Recorder, World, calls, open_database, playback, says
+from tests.bot.doubles import PEOPLE, THREAD, Bench, World, calls, open_database, playback, says
 from tests.bot.shortened import GOOD, marked, wants_summary, wire
+from tests.doubles import RecordingSurface
 from tests.laws.world import scratch
 
 Deed = Literal["answer", "look", "look at much", "write", "write and refuse", "compact", "restart"]
@@ -67,7 +68,7 @@ async def test_nothing_is_lost_and_it_gets_shorter(
     with scratch() as folder:
         part = Part()
         database = open_database(folder)
-        world = marked(World(database, Recorder(), Bench(), playback(part, repeat=True)), MARKS)
+        world = marked(World(database, RecordingSurface(dict(PEOPLE)), Bench(), playback(part, repeat=True)), MARKS)
         for number, (deed, part.summary, text) in enumerate(told):
             if deed == "restart":
                 world.restart()

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import pytest
 
 from bot.model import Busy, ModelError
+from memory.compaction import stand_in
 from memory.inbox import Gesture
 from memory.log import ThreadLog
 from memory.records import (
@@ -117,15 +118,7 @@ def cutting(at: int) -> Callable[[ThreadLog], Awaitable[None]]:
             ended = next(s.record.result.call_id for s in log.records if isinstance(s.record, ToolEnded))
             await log.append(Cleared(placeholders={ended: "[set aside]"}))
         if at and answers == at + 1 and Compacted not in kinds:
-            state = log.state
-            cut = Compacted(
-                text="so far",
-                keep_from=state.turn.seq,
-                calls_made=state.calls_made,
-                frame=state.frame,
-                tainted=state.tainted,
-            )
-            await log.append(cut)
+            await log.append(stand_in(log.state, "so far", log.state.turn.seq))
 
     return before_ask
 

@@ -52,9 +52,9 @@ async def test_a_model_that_never_comes_to_an_end_is_brought_to_one(kind: str):
             assert next_step(world.log.state) == Rest()
             asks = world.log.state.turn.asks
             assert asks <= limits.steps + 2, "cut-off answers are asked for twice"
-            ends = [*world.surface.of_kind("answer"), *world.surface.of_kind("notice")]
+            ends = [*world.surface.of("answer"), *world.surface.of("notice")]
             assert len(ends) == 1
-            (card,) = world.surface.of_kind("card")
+            (card,) = world.surface.of("card")
             assert isinstance(card.body, Card)
             assert card.body.ended is not None
             check_writes(world)
@@ -169,6 +169,6 @@ async def test_each_turn_has_one_card_even_if_the_next_begins_before_it_is_there
             await world.say(ANA.id, "begin")
             await world.settle()
             await check_at_rest(world)
-            cards = world.surface.of_kind("card")
+            cards = world.surface.of("card")
             assert [card.key.of for card in cards] == sorted({card.key.of for card in cards})
             assert all(isinstance(card.body, Card) and card.body.ended for card in cards)

@@ -102,7 +102,9 @@ async def check_at_rest(world: World) -> None:
 def essence(state: ThreadState) -> object:
     """What of a state must be known from wherever the log is read."""
     calls = {call.id: decide(state, call) for call in state.open_calls.values()}
-    return next_step(state), state.turn, calls, state.due, state.calls_made, state.frame, state.tainted, state.halted
+    kept = state.writes, state.speakers, {one.model_dump_json() for one in state.grants}
+    counted = state.turn, state.calls_made, state.frame, state.tainted
+    return next_step(state), calls, state.due, state.halted, counted, kept
 
 
 def check_shown(world: World, whole: Sequence[Stored]) -> None:

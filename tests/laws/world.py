@@ -14,8 +14,8 @@ from typing import Any, TypeVar
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
-from bot.agent import Agent, Patience, Scene
-from bot.budget import Limits
+from bot.agent import Agent, Scene
+from bot.budget import Limits, Patience
 from bot.compactor import Compactor
 from bot.model import ModelError
 from bot.turns import Turns

@@ -7,12 +7,13 @@ from hypothesis import strategies as st
 
 from memory.compaction import Marks, plan_clearing, wants_summary, worth
 from memory.records import Cleared, CompactionSkipped, Record, ToolEnded
-from memory.tokens import Estimate
+from memory.tokens import Estimate, Factors
 from tests.doubles import call, says
 from tests.memory.samples import compacted, ended, numbered, said
 
 MARKS = Marks(clear_at=1_000, clear_to=300, clear_gain=200, summarize_at=1_000, summarize_hard=2_000)
-FULL = Estimate(1_000, 1.0, 900)
+EXACT = Factors(1.0, 1.0)
+FULL = Estimate(1_000, EXACT, 900)
 
 
 def loop(*sizes: int, tool: str = "look", read: bool = True) -> list[Record]:
@@ -37,8 +38,8 @@ def test_the_oldest_results_are_set_aside_in_one_go_and_the_newest_kept() -> Non
 
 def test_nothing_happens_below_the_mark_or_for_little_or_when_it_is_switched_off() -> None:
     records = loop(400, 400, 200, 100)
-    assert plan(records, Estimate(999, 1.0, 0)) is None
-    assert plan(loop(250, 250)) is None
+    assert plan(records, Estimate(999, EXACT, 0)) is None
+    assert plan(loop(230, 230)) is None
     assert plan(records, marks=Marks(clear_at=0)) is None
 
 
@@ -78,14 +79,14 @@ def test_a_placeholder_says_what_it_was_and_how_to_read_it_and_is_always_the_sam
     first, second = plan(records), plan(loop(900, 400))
     assert first is not None
     assert first == second
-    assert first.placeholders["c1"] == ('[set aside: look w1, 1 lines, 900 bytes. read_result(handle="r1") shows it.]')
+    assert first.placeholders["c1"] == "[set aside: r1: look w1, 1 lines, 900 B]"
 
 
 # -- when a summary is due -------------------------------------------------------------------------
 
 
 def wants(tokens: int, *records: Record, mid_turn: bool = False, marks: Marks = MARKS) -> bool:
-    return wants_summary(numbered(records), Estimate(tokens, 1.0, tokens), marks, mid_turn=mid_turn)
+    return wants_summary(numbered(records), Estimate(tokens, EXACT, tokens), marks, mid_turn=mid_turn)
 
 
 def skipped(before: int) -> CompactionSkipped:

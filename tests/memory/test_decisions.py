@@ -5,6 +5,9 @@ from __future__ import annotations
 from typing import Literal, cast
 
 import pytest
+from hypothesis import example
+from hypothesis import given as given_examples
+from hypothesis import strategies as st
 
 from memory.records import (
     ApprovalGiven,
@@ -45,6 +48,7 @@ def test_a_call_without_a_yes_is_refused_with_the_reason(verdict: Verdict):
     assert step(*log) == Refuse(POST, "not_run", cast("Literal['refused']", verdict), "too early")
 
 
+resources = st.dictionaries(st.sampled_from(["channel", "thread"]), st.sampled_from(["C1", "C2"]))
 TWO = (said(), says("", POST), asked(POST, needed=2), posted(3, "approval"))
 """Two people must say yes."""
 
@@ -89,6 +93,16 @@ def test_a_standing_yes_covers_calls_with_its_arguments_until_it_expires_or_untr
     foreign = ToolResult(call_id="b", text="before", untrusted=True)
     for taint in (Briefed(call=call("b", "read_thread"), result=foreign), said("me too", BEN, "m2")):
         assert not covered(state(said(), grant, taint), call("c", "post", channel="C1"), 9.0)
+
+
+@given_examples(resources, resources)
+@example({"channel": "C1", "thread": "a"}, {"channel": "C1", "thread": "b"})
+def test_a_standing_yes_covers_a_call_only_if_each_of_its_arguments_is_the_same(
+    granted: dict[str, str], arguments: dict[str, str]
+):
+    now = state(said(), Granted(tool="post", resource={**granted}, by=ANA, expires_at=10.0))
+    same = {name: arguments[name] for name in granted if name in arguments}
+    assert covered(now, call("c", "post", **arguments), 9.0) == (same == granted)
 
 
 @pytest.mark.parametrize("first", ["approved", "refused", "expired"])

@@ -13,7 +13,8 @@ from sqlalchemy.engine import Connection
 from memory import db
 from memory.context import assemble
 from memory.db import Database
-from memory.log import CorruptLog, Fenced, Logs, Place, ensure_thread, keep_whole
+from memory.log import CorruptLog, Fenced, Logs, Place
+from memory.log_rows import ensure_thread, keep_whole
 from memory.records import Compacted, Record, Stored
 from memory.state import fold
 from memory.steps import Rest, next_step
@@ -256,3 +257,39 @@ async def test_a_new_thread_may_be_met_through_many_doors_at_once(logs: Logs):
     others = [reread(logs) for _ in range(8)]
     opened = await asyncio.gather(*(other.open(KEY) for other in others))
     assert len({log.id for log in opened}) == 1
+
+
+# -- what may be lost ------------------------------------------------------------------------------
+
+
+async def test_what_is_kept_counts_at_once_and_is_written_with_what_follows(logs: Logs) -> None:
+    log = await logs.open(KEY)
+    await log.append(said("a"), says("", LOOK))
+    (kept,) = await log.keep(ended(LOOK, "seen"), also=[keep_whole(log.id, "r1", "all that was seen")])
+    assert (kept.seq, log.state.open_calls, log.context) == (3, {}, assemble(log.records))
+    assert len((await Logs(logs.database).open(KEY)).records) == 2
+    await log.append(says("done"))
+    again = await Logs(logs.database).open(KEY)
+    assert again.records == log.records
+    assert await logs.whole_result(KEY, "r1") == "all that was seen"
+
+
+async def test_what_is_kept_is_lost_with_the_process_unless_it_is_flushed(logs: Logs) -> None:
+    log = await logs.open(KEY)
+    await log.append(said("a"), says("", LOOK))
+    await log.keep(ended(LOOK, "seen"))
+    logs.forget(KEY)
+    log = await logs.open(KEY)
+    assert list(log.state.open_calls) == [LOOK.id]
+    await log.keep(ended(LOOK, "seen again"))
+    await log.flush()
+    await log.flush()
+    assert [s.seq for s in (await Logs(logs.database).open(KEY)).records] == [1, 2, 3]
+
+
+async def test_a_second_writer_is_found_out_when_what_was_kept_is_written(logs: Logs) -> None:
+    ours, theirs = await logs.open(KEY), await Logs(logs.database).open(KEY)
+    await ours.keep(said("kept"))
+    await theirs.append(said("theirs"))
+    with pytest.raises(Fenced):
+        await ours.flush()

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 
 import pytest
 
-from memory.log import Logs, keep_whole
+from memory.log import Logs
+from memory.log_rows import keep_whole
 from memory.records import Briefed, MessageEdited, Record
 from memory.search import AROUND, rank, terms
 from memory.types import MessageId, ThreadKey, ToolResult

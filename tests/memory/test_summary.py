@@ -23,18 +23,20 @@ from memory.summary import (
     summary_request,
     transcript,
 )
+from memory.tokens import Factors
 from memory.types import MessageId
 from tests.doubles import ANA, BEN, call, says
 from tests.memory.samples import ended, numbered, said, started
 from tests.memory.samples import given as verdict
 
+EXACT = Factors(1.0, 1.0)
 MARKS = Marks(summary=1_000, words=2_000)
 GOOD = "\n".join(f"## {heading}\nnothing" for heading in HEADINGS)
 WRITE = call("w1", "post", channel="#news", text="Release 2.4 is out")
 
 
 def composed(said: Sequence[Quoted], summary: str = GOOD, marks: Marks = MARKS, **more: object) -> str:
-    return compose(summary, said, marks, len, 1.0, **more)  # pyright: ignore[reportArgumentType] - passed on
+    return compose(summary, said, marks, len, EXACT, **more)  # pyright: ignore[reportArgumentType] - passed on
 
 
 def replaced(log: Log) -> list[Record]:
@@ -136,10 +138,10 @@ def test_the_request_names_every_heading_the_focus_and_what_was_wrong() -> None:
 
 
 def test_a_summary_needs_its_headings_and_its_size() -> None:
-    assert problems(GOOD, MARKS, len, 1.0) == []
-    assert problems(" \n", MARKS, len, 1.0) == ["it is empty"]
-    assert "Goal, Blocked" in problems(GOOD.replace("Goal", "Aim").replace("Blocked", "x"), MARKS, len, 1.0)[0]
-    assert "at most 1000" in problems(GOOD + "x" * 1_000, MARKS, len, 1.0)[0]
+    assert problems(GOOD, MARKS, len, EXACT) == []
+    assert problems(" \n", MARKS, len, EXACT) == ["it is empty"]
+    assert "Goal, Blocked" in problems(GOOD.replace("Goal", "Aim").replace("Blocked", "x"), MARKS, len, EXACT)[0]
+    assert "at most 1000" in problems(GOOD + "x" * 1_000, MARKS, len, EXACT)[0]
 
 
 # -- identifiers -----------------------------------------------------------------------------------
@@ -176,8 +178,8 @@ def test_years_and_small_numbers_are_no_identifiers_and_the_newest_come_first() 
 
 def test_a_fallback_has_the_headings_and_says_what_was_done() -> None:
     log = numbered([said(), says("I post it", WRITE), started(WRITE), ended(WRITE), says("posted as 17.4")])
-    text = fallback_summary(log, MARKS, len, 1.0)
-    assert problems(text, MARKS, len, 1.0) == []
+    text = fallback_summary(log, MARKS, len, EXACT)
+    assert problems(text, MARKS, len, EXACT) == []
     assert "- post " in text
     assert "posted as 17.4" in text
 
@@ -188,18 +190,22 @@ def test_a_fallback_can_always_be_used_and_never_grows(best: str, steps: int) ->
     for number in range(steps):
         made = call(f"c{number}", "look", word="w" * 50)
         records += [says("words " * 60, made), ended(made)]
-    text = fallback_summary(numbered(records), MARKS, len, 1.0, best)
-    assert problems(text, MARKS, len, 1.0) == []
+    text = fallback_summary(numbered(records), MARKS, len, EXACT, best)
+    assert problems(text, MARKS, len, EXACT) == []
     for _ in range(3):
         kept = composed((), text)
-        text = fallback_summary(numbered([Compacted(text=kept, keep_from=1, calls_made=0, frame="")]), MARKS, len, 1.0)
-        assert problems(text, MARKS, len, 1.0) == []
+        text = fallback_summary(
+            numbered([Compacted(text=kept, keep_from=1, calls_made=0, frame="")]), MARKS, len, EXACT
+        )
+        assert problems(text, MARKS, len, EXACT) == []
 
 
 def test_a_fallback_after_a_summary_carries_only_the_summary_on() -> None:
     text = composed([Quoted(header="[Ana]", text="my words")], "## Goal\nship 2.4")
     assert summary_of(text) == "## Goal\nship 2.4"
-    fallback = fallback_summary(numbered([Compacted(text=text, keep_from=1, calls_made=0, frame="")]), MARKS, len, 1.0)
+    fallback = fallback_summary(
+        numbered([Compacted(text=text, keep_from=1, calls_made=0, frame="")]), MARKS, len, EXACT
+    )
     assert "ship 2.4" in fallback
     assert "my words" not in fallback
 

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from memory import tokens
 from memory.records import Cleared, ModelSaid, Record, Stored
-from memory.tokens import START, Estimate, bound, counter, estimate
+from memory.tokens import START, Estimate, bound, by_script, counter, estimate
 from memory.types import Usage
 from tests.doubles import call, says
 from tests.memory.samples import compacted, ended, numbered, said
@@ -68,16 +68,51 @@ def test_after_three_responses_the_next_request_is_known_within_a_tenth(kind: st
 
 
 @given(kind=st.sampled_from(sorted(FACTORS)), seed=st.integers(0, 10_000))
-def test_what_was_learned_is_the_factor_of_the_text(kind: str, seed: int) -> None:
-    now = estimate(numbered(thread(kind, Random(seed), 4)[0]), counter())
-    assert now.factor == pytest.approx(FACTORS[kind], rel=0.1)
+def test_what_was_learned_is_the_factor_of_the_script(kind: str, seed: int) -> None:
+    now = estimate(numbered(thread(kind, Random(seed), 4)[0]), counter()).factors
+    learned, other = (now.wide, now.narrow) if kind == "chinese" else (now.narrow, now.wide)
+    assert learned == pytest.approx(FACTORS[kind], rel=0.1)
+    assert other == pytest.approx(START.narrow if kind == "chinese" else START.wide, rel=0.02)
+
+
+@given(kind=st.sampled_from(["english", "json", "logs"]), seed=st.integers(0, 10_000))
+def test_two_scripts_in_one_thread_are_learned_apart(kind: str, seed: int) -> None:
+    random, records, total = Random(seed), list[Record]([said("look")]), 3_000
+    for number in range(1, 9):
+        made, script = call(f"c{number}", "look"), ("chinese", kind)[number % 2]
+        records.append(says("", made, usage=Usage(fresh=total, output=40)))
+        text = sample(script, random, 600)
+        records.append(ended(made, text))
+        total += 40 + round(counter()(text) * FACTORS[script]) + tokens.OVERHEAD
+    now = estimate(numbered(records), counter())
+    assert now.factors.narrow == pytest.approx(FACTORS[kind], rel=0.15)
+    assert now.factors.wide == pytest.approx(FACTORS["chinese"], rel=0.1)
+    assert now.tokens - now.known == pytest.approx(total - now.known, rel=0.15)
+
+
+def test_another_model_is_learned_anew() -> None:
+    records, _ = thread("english", Random(5), 6)
+    before = estimate(numbered(records), counter())
+    other, text = call("other", "look"), sample("english", Random(7), 200)
+    more = before.tokens + round(1.4 * before.factors.narrow * counter()(text))
+    first = says("", other, usage=Usage(fresh=before.tokens)).model_copy(update={"model": "other"})
+    second = says("x", usage=Usage(fresh=more)).model_copy(update={"model": "other"})
+    now = estimate(numbered([*records, first, ended(other, text), second]), counter())
+    assert now.factors.narrow == pytest.approx(1.4 * before.factors.narrow, rel=0.1)
 
 
 def test_before_anything_was_learned_the_estimate_is_rather_high() -> None:
     text = sample("chinese", Random(1))
     now = estimate(numbered([said(text)]), counter())
-    assert (now.factor, now.known) == (START, 0)
+    assert (now.factors, now.known) == (START, 0)
     assert now.tokens > counter()(text) * FACTORS["chinese"]
+
+
+@given(st.text(st.one_of(st.characters(), st.sampled_from(f"{SIGNS} ，。한국ｶﾀ")), max_size=80))
+def test_every_character_is_of_one_script(text: str) -> None:
+    narrow, wide = by_script(text)
+    assert by_script(narrow) == (narrow, "")
+    assert sorted(f"{narrow}{wide}".replace(" ", "")) == sorted(text.replace(" ", ""))
 
 
 texts = st.one_of(st.text(max_size=200), st.text("!#%&()*+,-./:;<=>?@[]^_{|}~0123456789", max_size=200))
@@ -124,7 +159,7 @@ def test_boundaries_set_the_count_anew_and_teach_nothing() -> None:
     before, after = estimate(log[:-1], counter()), estimate(log, counter())
     assert after.known == before.known - 1_000
     log = numbered([*records, compacted(1).model_copy(update={"after": 500}), says("x", usage=Usage(fresh=90_000))])
-    assert estimate(log, counter()).factor == before.factor
+    assert estimate(log, counter()).factors == before.factors
 
 
 def test_an_answer_that_is_not_kept_is_not_read_again() -> None:
@@ -135,7 +170,7 @@ def test_an_answer_that_is_not_kept_is_not_read_again() -> None:
 
 def test_everything_that_goes_on_the_wire_is_counted() -> None:
     for record in (said("x" * 500), ended(call("c", "l"), "x" * 500), ended(call("c", "l"), "a", warning="x" * 500)):
-        assert estimate(numbered([record]), len).tokens >= 500 * START
+        assert estimate(numbered([record]), len).tokens >= 500 * START.narrow
     whole = ModelSaid.model_validate({**says("x" * 500, call("c", "look", q="y" * 300)).model_dump()})
     assert sum(len(text) for text in tokens.wire_texts(whole)) >= 800
 

@@ -10,9 +10,10 @@ import numpy as np
 
 from bot.rooms import Message
 from memory.audience import Audience, Room, Scope, Source
-from memory.embed import EmbedderError, Vector, unit
+from memory.embed import unit
 from memory.fact import NewFact
 from memory.types import MessageId, Person, ThreadKey
+from memory.vector import EmbedderError, Vector
 from memory.vectors import Vectors
 from memory.words import words
 

@@ -14,7 +14,7 @@ import pytest_asyncio
 
 from bot.keeper import Keeper
 from bot.learner import TRIES, Learner
-from bot.model import Busy, ModelEvent, Request, TextGrew
+from bot.model import Busy, Model, ModelEvent, Request, TextGrew
 from bot.notebook import KeeperNotebook
 from bot.notes import PREFACE, note, notes, told_in
 from bot.rooms import Message as Said
@@ -36,7 +36,7 @@ THREAD = ThreadKey(f"{TEAM}:C1:100")
 
 
 @dataclass
-class Answering:
+class Answering(Model):
     """A model that answers what it is told to, and keeps what it was asked."""
 
     operations: list[dict[str, Any]] = field(default_factory=list[dict[str, Any]])

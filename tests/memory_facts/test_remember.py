@@ -12,12 +12,13 @@ import sqlalchemy as sa
 from memory import db
 from memory.audience import Scope, Source
 from memory.db import Database
-from memory.embed import Vector, local
+from memory.embed import local
 from memory.fact import Forgotten
 from memory.index import Index
 from memory.ranking import ASKED, OFFERED
 from memory.remember import Memory, Refused
 from memory.types import MessageId
+from memory.vector import Vector
 from tests.memory_facts.people import ANA, BEN, BagOfWords, claim, reading
 
 

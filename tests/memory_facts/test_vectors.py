@@ -18,11 +18,12 @@ import pytest
 from bench.centres import centres
 from memory import embed
 from memory.db import Database
-from memory.embed import Embedder, EmbedderError, Pair, Sentences, local, packed, unpacked
+from memory.embed import Pair, Sentences, local
 from memory.facts import Facts
 from memory.index import Index, IndexFailed
 from memory.probe import survives
 from memory.remember import Memory
+from memory.vector import Embedder, EmbedderError, Vector, packed, unpacked
 from memory.vectors import Vectors
 from tests.memory_facts.people import BagOfWords, claim, reading
 
@@ -131,7 +132,7 @@ async def test_an_index_that_fails_while_it_is_used_is_replaced(tmp_path: Path) 
 
         class Failing(Index):
             def __init__(self) -> None: ...
-            def nearest(self, workspace: str, vector: embed.Vector, count: int) -> list[int]:
+            def nearest(self, workspace: str, vector: Vector, count: int) -> list[int]:
                 raise IndexFailed("it broke")
 
             def close(self) -> None:
@@ -162,7 +163,7 @@ async def test_vectors_that_are_still_made_are_said(tmp_path: Path) -> None:
     under_way, go_on = threading.Event(), threading.Event()
 
     class Slow(BagOfWords):
-        def passages(self, texts: Sequence[str]) -> embed.Vector:
+        def passages(self, texts: Sequence[str]) -> Vector:
             under_way.set()
             go_on.wait(60)
             return super().passages(texts)
@@ -172,7 +173,7 @@ async def test_vectors_that_are_still_made_are_said(tmp_path: Path) -> None:
         await until(under_way.is_set)
         assert "40 facts wait for their vectors" in memory.vectors.state
         go_on.set()
-        await until(lambda: memory.vectors.state == "ok")
+        await until(lambda: memory.vectors.state == "ok" and memory.vectors.index is not None)
 
 
 async def test_a_crash_in_native_code_is_told_from_success(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -182,6 +182,7 @@ def test_no_part_of_the_result_and_no_two_results_joined_ping(one: str, other: s
 @given(texts)
 @example("<!<!channel>>")
 @example("<!here|<!date^1^x|soon>>")
+@example("<@👩\u200d👧>")
 def test_neutralising_twice_is_neutralising_once(text: str):
     assert neutralise(neutralise(text, ALLOWED), ALLOWED) == neutralise(text, ALLOWED)
 
