@@ -63,16 +63,12 @@ async def examine(load: Callable[[], Settings]) -> AsyncGenerator[Finding]:
 
 async def _examine(settings: Settings) -> AsyncGenerator[Finding]:
     problems = settings.missing()
-    wrong = [*problems, *unknown_names(os.environ)]
-    for problem in wrong:
-        yield Finding(False, "settings", problem)
-    if not wrong:
-        yield Finding(True, "settings", f"{settings.mode} mode, model {settings.model}")
-    for finding in _machine(settings):
+    for finding in (*_names(settings, [*problems, *unknown_names(os.environ)]), *_machine(settings)):
         yield finding
     yield await _database(settings)
-    async for finding in _remembering(settings):
-        yield finding
+    yield await _embedder(settings)
+    if settings.chroma_url:
+        yield await _index(settings)
     named = " ".join(problems)
     if "SLACK_BOT_TOKEN" not in named:
         async for finding in _slack(settings):
@@ -82,6 +78,12 @@ async def _examine(settings: Settings) -> AsyncGenerator[Finding]:
     if "ANTHROPIC_API_KEY" not in named:
         async for finding in _model(settings):
             yield finding
+
+
+def _names(settings: Settings, problems: list[str]) -> list[Finding]:
+    """What is missing or misspelt."""
+    well = Finding(True, "settings", f"{settings.mode} mode, model {settings.model}")
+    return [Finding(False, "settings", problem) for problem in problems] or [well]
 
 
 async def show(findings: AsyncIterator[Finding]) -> bool:
@@ -156,12 +158,6 @@ async def _database(settings: Settings) -> Finding:
 
 
 # -- Slack ---------------------------------------------------------------------------------------
-
-
-async def _remembering(settings: Settings) -> AsyncGenerator[Finding]:
-    yield await _embedder(settings)
-    if settings.chroma_url:
-        yield await _index(settings)
 
 
 async def _embedder(settings: Settings) -> Finding:

@@ -139,7 +139,10 @@ class FakeClaude:
     # -- the server ------------------------------------------------------------------------------
 
     async def answer(self, request: web.Request) -> web.StreamResponse:
-        body: Json = await request.json()
+        try:
+            body: Json = await request.json()
+        except ConnectionResetError:  # who asked was killed while it was asking
+            return web.Response()
         wrong = problem(body, request.headers.get("anthropic-beta", "")) or self._changed_thoughts(body)
         self.seen.append(Seen(body, dict(request.headers), wrong))
         self._arrived.set()

@@ -71,6 +71,7 @@ def test_people_are_too_few_if_they_can_never_be_enough_and_a_group_may_hold_eno
 def test_a_tool_s_own_rule_comes_before_the_rule_for_all() -> None:
     own, every = ApprovalRule(approvers=("U7",)), ApprovalRule(approvers=("U8",))
     rules = Rules({"write": own, "*": every})
+    assert (Rules().seconds, Rules().undo) == (24 * 3_600, 0)
     assert (rules.rule("write"), rules.rule("other"), Rules().rule("other")) == (own, every, ApprovalRule())
 
 

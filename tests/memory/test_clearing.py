@@ -80,8 +80,8 @@ def test_a_line_names_the_tool_with_its_plain_arguments_and_the_size() -> None:
     assert placeholder(ended(made, "one\ntwo\n三", handle="r1"), made) == "[set aside: r1: look w 7, 3 lines, 11 B]"
     long = placeholder(ended(made, "x" * 12_345), made.model_copy(update={"arguments": {"word": "w" * 99}}))
     assert long == f"[set aside: look {'w' * 80}, 1 lines, 12 kB]"
-    sizes = [placeholder(ended(LOOK, "x" * size), LOOK).split()[-2:] for size in (999, 1_000)]
-    assert sizes == [["999", "B]"], ["1", "kB]"]]
+    sizes = [placeholder(ended(LOOK, "x" * size), LOOK).split()[-2:] for size in (999, 1_000, 1_000_600)]
+    assert sizes == [["999", "B]"], ["1", "kB]"], ["1001", "kB]"]]
 
 
 def test_what_stands_in_for_the_past_carries_what_stays_true_of_the_thread() -> None:

@@ -95,6 +95,12 @@ def test_a_standing_yes_covers_calls_with_its_arguments_until_it_expires_or_untr
         assert not covered(state(said(), grant, taint), call("c", "post", channel="C1"), 9.0)
 
 
+def test_one_standing_yes_of_several_is_enough_and_none_is_not():
+    grants = [Granted(tool=name, resource={}, by=ANA, expires_at=10.0) for name in ("wipe", "post", "tidy")]
+    assert covered(state(said(), *grants), call("c", "post"), 9.0)
+    assert not covered(state(said()), call("c", "post"), 9.0)
+
+
 @given_examples(resources, resources)
 @example({"channel": "C1", "thread": "a"}, {"channel": "C1", "thread": "b"})
 def test_a_standing_yes_covers_a_call_only_if_each_of_its_arguments_is_the_same(

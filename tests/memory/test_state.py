@@ -25,7 +25,7 @@ from memory.records import (
     digest,
 )
 from memory.state import ThreadState
-from memory.steps import AskModel, Deliver, Refuse, RunCalls, next_step
+from memory.steps import AskModel, Deliver, Refuse, Rest, RunCalls, next_step
 from memory.types import ToolResult, Usage
 from tests.doubles import ANA, BEN, call, says
 from tests.memory.samples import (
@@ -180,6 +180,11 @@ def test_a_summary_costs_and_is_no_answer():
 def test_the_last_answer_after_a_limit_closes_the_turn_and_no_earlier_one_does():
     assert not state(said(), says("", LOOK)).turn.closed
     assert state(said(), Noted(reason="loop", text="last"), says("", LOOK)).turn.closed
+
+
+def test_after_the_last_answer_that_a_limit_left_the_thread_rests():
+    log = (said(), Noted(reason="limit", text="last"), says("the end"), posted(3, "answer"))
+    assert step(*log, posted(1, "card", final=True)) == Rest()
 
 
 def test_words_of_the_next_turn_are_owed_an_answer_and_so_is_each_result_of_a_turn_that_goes_on():

@@ -23,14 +23,9 @@ def tests(folder: str, *names: str) -> tuple[str, ...]:
     return tuple(f"tests/{folder}/test_{name}.py" for name in names)
 
 
-APPROVALS = tests("bot", "approvals", "authorize", "verdicts", "standing", "meanwhile", "ledger")
-STEPS = tests("memory", "steps", "decisions", "state")
-LAWS = (*tests("bot", "approval_law"), *tests("laws", "approval"))
-
-
 @dataclass(frozen=True, slots=True)
 class Target:
-    """A module, and its tests: the quick ones first, for the first that fails ends a trial."""
+    """A module, and the tests that speak of it: the quick ones first, for the first that fails ends a trial."""
 
     module: str
     tests: Sequence[str]
@@ -38,12 +33,13 @@ class Target:
 
 TARGETS = (
     Target("tools/policy.py", tests("bot", "policy_table")),
-    Target("bot/approvals.py", APPROVALS),
-    Target("memory/steps.py", (*STEPS, *APPROVALS, *LAWS)),
-    Target("memory/state.py", (*STEPS, *APPROVALS, *LAWS)),
-    Target("memory/compaction.py", (*tests("memory", "compaction", "clearing"), *tests("laws", "compaction"))),
-    Target("memory/context.py", (*tests("memory", "context", "reading"), *tests("laws", "stories"))),
+    Target("bot/approvals.py", tests("bot", "approvals", "authorize")),
+    Target("memory/steps.py", tests("memory", "steps", "decisions", "state")),
+    Target("memory/state.py", tests("memory", "steps", "decisions", "state")),
+    Target("memory/compaction.py", tests("memory", "compaction", "clearing")),
+    Target("memory/context.py", tests("memory", "context", "reading")),
 )
+"""The laws, which walk through all of it, are left out: they take long, and what they notice is hard to read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,8 +56,12 @@ class Result:
     def row(self) -> str:
         killed = len(self.tried) - len(self.survivors)
         late = sum(verdict == "timed out" for _, verdict in self.tried)
-        share = killed / len(self.tried) if self.tried else 1
-        figures = (len(self.tried), f"{killed} ({late} by time)", f"{share:.0%}", f"{self.seconds:.0f} s")
+        figures = (
+            len(self.tried),
+            f"{killed} ({late} by time)",
+            f"{100 * killed // max(1, len(self.tried))} %",  # never rounded up to all of them
+            f"{self.seconds:.0f} s",
+        )
         return f"| `{self.module}` | {' | '.join(map(str, figures))} |"
 
 
