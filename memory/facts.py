@@ -172,9 +172,6 @@ class Facts:
         rows = await self.database.read(lambda connection: connection.execute(statement).mappings().all())
         return [fact_of(row) for row in rows]
 
-    async def count(self, workspace: str) -> int:
-        return await self.database.read(lambda connection: _count(connection, workspace))
-
     async def holding(self, workspace: str, wanted: Iterable[str]) -> tuple[int, dict[str, list[int]]]:
         """How many facts hold, and for each word those with it, newest first, at most ``RARE`` + 1."""
         columns = db.fact_words.c
