@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -94,19 +95,21 @@ async def stage(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Stage
     bot = BotProcess()
     running = await serve(Workspace(), 0, bot.restart)
     folder = tmp_path_factory.mktemp("bot")
-    async with fake_claude() as claude, async_playwright() as playwright:
+    async with AsyncExitStack() as stack:
+        stack.push_async_callback(running.close)
+        claude = await stack.enter_async_context(fake_claude())
+        playwright = await stack.enter_async_context(async_playwright())
         bot.environment, bot.folder = environment(running, claude, folder / "data"), folder
+        stack.push_async_callback(bot.stop)
         assert await bot.start() is None
         browser = await playwright.chromium.launch(executable_path="/usr/bin/chromium", args=CHROMIUM)
+        stack.push_async_callback(browser.close)
         page = await browser.new_page(viewport={"width": 1280, "height": 860}, device_scale_factor=1.5)
         page.on("pageerror", lambda error: problems.append(str(error)))
         await page.goto(running.url)
         await expect(page.locator("#title")).to_have_text("# general")
         yield Stage(page, running, claude)
-        await browser.close()
-        await bot.stop()
-        assert claude.problems == []
-    await running.close()
+    assert claude.problems == []
     assert problems == []
 
 
