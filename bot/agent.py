@@ -110,7 +110,7 @@ class Agent:
             await self._append(log, scene, Stopped(reason="budget", detail=reset.isoformat()))
             return
         if log.state.frame != self.frame:
-            await self._append(log, scene, Framed(digest=self.frame))
+            await log.keep(Framed(digest=self.frame))
         try:
             said = await self.question(log, scene, self.request(log, scene, log.context))
         except TooLong:
