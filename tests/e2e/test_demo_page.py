@@ -134,7 +134,7 @@ async def test_a_request_in_chinese_can_be_refused_with_a_reason(page: Page) -> 
     await say(page, "Message", "@Bobbin 在 #news 发布：2.4 版已上线")
     root = page.locator("#list article").filter(has_text="2.4 版已上线").last
     await root.locator("button.replies").click(timeout=SLOW)
-    await expect(page.locator("#replies article").filter(has_text="需要批准")).to_be_visible(timeout=SLOW)
+    await expect(page.locator("#replies article").filter(has_text="仅对以上参数有效")).to_be_visible(timeout=SLOW)
     await picture(page, "11-approval-in-chinese")
     await say(page, "Reply in thread", "不，太早了")
     await expect(page.locator("#replies article").last).to_contain_text("请求被拒绝", timeout=SLOW)

@@ -34,8 +34,10 @@ class Program:
     async def until_heard(self, *threads: ThreadKey) -> None:
         """Return when each of these threads has exactly one row. Raises ``TimeoutError``."""
         async with asyncio.timeout(8):
-            while [len(await self.rows(thread)) for thread in threads] != [1] * len(threads):
-                self.arrived.clear()
+            while True:
+                self.arrived.clear()  # before looking: what arrives meanwhile must not be missed
+                if [len(await self.rows(thread)) for thread in threads] == [1] * len(threads):
+                    return
                 await self.arrived.wait()
 
     async def rows(self, thread: ThreadKey) -> list[Inbound]:
