@@ -132,11 +132,12 @@ async def measure() -> list[Figure]:
         Figure("240 steps: input tokens saved", saved, "", 0.75, more=True, note=note),
         Figure("240 steps: cached share of the input", ours.cached, "", 0.95, more=True),
         Figure("240 steps: fewest between prefix changes", min(ours.gaps[:-1], default=240), "", 15, more=True),
-        Figure("240 steps: summary requests from the cache", min(ours.summaries, default=1), "", 0.9, more=True),
         Figure("240 steps: largest request", max(row["total_input"] for row in ours.rows), "", note="tokens"),
         Figure("240 steps: dollars", ours.total("usd"), "", note=f"without cache and compaction {ours.naive:.2f}"),
         Figure("240 steps: invalid requests", ours.invalid, "", 0),
     ]
+    often = await run(6, 20, SIZE, Marks(clear_at=0, summarize_at=40_000, summarize_hard=60_000), 20)
+    made = f"{len(often.summaries)} summaries in 120 steps, with low marks and nothing set aside"
     thread = await run(30, 4, SIZE, Marks(), 600)
     share, note = (
         thread.total("usd") / thread.naive,
@@ -144,6 +145,7 @@ async def measure() -> list[Figure]:
     )
     return [
         *figures,
+        Figure("a summary's request: least from the cache", min(often.summaries), "", 0.9, more=True, note=made),
         Figure("30 turns: dollars, of a loop without both", share, "", 0.25, note=note),
         Figure("30 turns: invalid requests", thread.invalid, "", 0),
     ]
