@@ -86,10 +86,6 @@ class ThreadLog:
         """What the model reads now."""
         return self._assembly.context
 
-    @property
-    def mid_loop(self) -> bool:
-        return self._assembly.mid_loop
-
     def at(self, seq: int) -> Record | None:
         """The record of this seq, if it is still in memory."""
         index = seq - self.records[0].seq if self.records else -1

@@ -11,18 +11,17 @@ from zoneinfo import ZoneInfo
 from bot.catalog import say
 from bot.channel import Channels
 from bot.slack.gateway import Gateway, Lost, Refused
+from bot.slack.home import IN_TIME
 from bot.slack.ids import Spot, spot
 from bot.slack.people import People
 from bot.slack.render import thousands
 from memory.compaction import Marks
-from memory.log import CorruptLog, Logs, ThreadLog
+from memory.log import CorruptLog, Logs
 from memory.records import Compacted
 from memory.tokens import counter, estimate
-from memory.types import Person
+from memory.types import Person, ThreadKey
 
 LISTED = 8
-IN_TIME = 2.5
-"""Seconds in which a command must be answered; Slack waits for three."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +44,8 @@ class Contexts:
     async def _answer(self, person: Person, team: str, channel: str) -> str:
         keys = await self.logs.newest(Spot(team, channel, "").thread, LISTED)
         marks = self.channels.of(channel).marks
-        lines = [line for key in keys if (line := await self._line(await self._look(key), marks, person))]
+        await asyncio.to_thread(counter)  # loaded once, not by each line at the same time
+        lines = [line for line in await asyncio.gather(*(self._line(key, marks, person) for key in keys)) if line]
         if not lines:
             return say("context.nothing", person.locale)
         title = say("context.title", person.locale)
@@ -53,14 +53,13 @@ class Contexts:
         how = say("context.how" if mark else "context.off", person.locale, mark=mark)
         return "\n".join([title, *lines, how])
 
-    async def _look(self, key: Any) -> ThreadLog | None:
+    async def _line(self, key: ThreadKey, marks: Marks, person: Person) -> str:
+        """One conversation; nothing if it cannot be read or has no answer yet."""
         try:
-            return await self.logs.look(key)
+            log = await self.logs.look(key)
         except CorruptLog:
-            return None
-
-    async def _line(self, log: ThreadLog | None, marks: Marks, person: Person) -> str:
-        if log is None or log.state.last_usage is None:
+            return ""
+        if log.state.last_usage is None:
             return ""
         now = await asyncio.to_thread(lambda: estimate(log.records, counter()).tokens)
         parts = [await self._named(spot(log.key), person), say("context.size", person.locale, tokens=thousands(now))]
